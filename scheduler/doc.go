@@ -1,0 +1,2 @@
+// Package scheduler turns jobs into firings and firings into runs.
+package scheduler

@@ -1,0 +1,4 @@
+package scheduler
+
+// Schedule is a parsed schedule.
+type Schedule struct{}
