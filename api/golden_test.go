@@ -1,0 +1,162 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 250e3, time.UTC)
+
+func sampleRun() Run {
+	return Run{
+		Outcome: OutcomeFailure, ExitCode: new(-15), StartedAt: At(noon), FinishedAt: At(noon.Add(90 * time.Second)),
+		Duration: new(90.0), FailReason: "failsWhen=nonzeroReturn and retcode=-15",
+		ID: "01", Firing: At(noon.Truncate(time.Second)), Trigger: "schedule", Attempt: 1, Node: "yacron-a", Notes: []string{"a note"},
+	}
+}
+
+func sampleJob() Job {
+	run := sampleRun()
+	return Job{
+		Name: "nächtlich", Enabled: true, Schedule: "@daily", Command: "echo <a> & b", CaptureStdout: true, UTC: true, Timezone: "UTC",
+		Running: true, PIDs: []int{7, 8}, LastRun: &run,
+		History: []HistoryEntry{{OutcomeSuccess, new(0.5)}, {OutcomeCancelled, nil}},
+	}
+}
+
+// TestGolden pins every key, null and absence of the wire, and reads each file back.
+func TestGolden(t *testing.T) {
+	gated := sampleJob()
+	gated.ClusterPolicy, gated.ClusterOwner = "Leader", new(NullString)
+	owned := sampleJob()
+	owned.ClusterPolicy, owned.ClusterOwner = "PreferLeader", new(NullString("yacron-b"))
+	bare := Job{Name: "bare", PIDs: []int{}, History: []HistoryEntry{}, ScheduledIn: new(12.5)}
+	abandoned := Run{Outcome: OutcomeCancelled, FinishedAt: At(noon), FailReason: "given up"}
+
+	for _, test := range []struct {
+		file  string
+		value any
+		// read is compared with the value read back; nil if null and absence fall
+		// together in Go.
+		read any
+	}{
+		{"job-set-id.json", JobSetID{"v1:00", 3}, new(JobSetID)},
+		{"status.json", []JobStatus{
+			{Job: "a", Status: StatusRunning, PIDs: []int{1, 2}},
+			{Job: "b", Status: StatusRunning, PIDs: []int{}},
+			{Job: "c", Status: StatusDisabled},
+			{Job: "d", Status: StatusScheduled, ScheduledIn: new(14.25)},
+			{Job: "e", Status: StatusScheduled, Reboot: true},
+			{Job: "f", Status: StatusScheduled},
+		}, new([]JobStatus)},
+		{"jobs.json", []Job{bare, sampleJob(), owned}, new([]Job)},
+		{"jobs-without-owner.json", []Job{gated}, nil},
+		{"runs.json", Runs{
+			Name: "nächtlich", Runs: []Run{abandoned, sampleRun()}, Stats: StatsOf([]Run{abandoned, sampleRun()}),
+			Missed: []Missed{{Firing: At(noon), At: At(noon.Add(time.Second)), Code: "no-quorum", Reason: "no majority"}},
+		}, new(Runs)},
+		{"runs-none.json", Runs{Name: "new"}, nil},
+		{"cluster-off.json", Cluster{NodeName: "unseen", Peers: []Peer{{Host: "unseen"}}}, nil},
+		{"cluster-failed.json", Cluster{Error: "address in use"}, nil},
+		{"cluster-gossip.json", Cluster{
+			Enabled: true, Backend: "gossip", NodeName: "yacron-a", JobSetID: "v1:00", ClusterSize: 3, Quorum: 2, ElectLeader: true,
+			Distribution: SingleLeader, Conflict: true, ConflictNames: []string{"yacron-c"}, ConflictingSizes: []int{5}, SizeConflict: true,
+			PolicyConflict: true, ConflictingPolicies: []string{"distribution 'spread' != 'single-leader'"},
+			Quorate: true, Leader: "yacron-a", IsLeader: true, Agreeing: 2, InstanceID: "00", Stopping: true,
+			Peers: []Peer{
+				{Host: "b:1", Status: PeerAgreed, JobSetID: "v1:00", NodeName: "yacron-b", LastSeen: At(noon), InstanceID: "11", Stopping: true},
+				{Host: "c:1", Status: PeerUnreachable, LastError: "refused", MismatchStreak: 2},
+			},
+		}, new(Cluster)},
+		{"cluster-quiet.json", Cluster{Enabled: true, Backend: "gossip", NodeName: "a"}, nil},
+		{"cluster-kubernetes.json", Cluster{
+			Enabled: true, Backend: "kubernetes", NodeName: "a", ClusterSize: 1, Quorum: 1,
+			ConflictNames: []string{}, ConflictingSizes: []int{}, ConflictingPolicies: []string{}, Peers: []Peer{},
+			Lease: &Lease{Identity: "a", Holder: "a", Expiry: Expiry{noon}, Detail: map[string]any{"name": "yacron2", "namespace": nil}},
+		}, new(Cluster)},
+		{"cluster-etcd.json", Cluster{
+			Enabled: true, Backend: "etcd", NodeName: "a",
+			ConflictNames: []string{}, ConflictingSizes: []int{}, ConflictingPolicies: []string{}, Peers: []Peer{},
+			Lease: &Lease{Identity: "a", Detail: map[string]any{"electionName": "yacron2", "leaseId": "7"}},
+		}, new(Cluster)},
+		{"fleet-off.json", Fleet{NodeName: "unseen"}, nil},
+		{"fleet.json", Fleet{
+			Enabled: true, Backend: "gossip", NodeName: "a", Distribution: Spread, ElectLeader: true, Interval: 10,
+			Nodes: []FleetNode{
+				{NodeName: "a", Self: true, Status: PeerSelf, AsOf: At(noon), Jobs: map[string]JobSummary{
+					"x": {Running: true, Enabled: true, Last: &LastSummary{Outcome: OutcomeSuccess, FinishedAt: "2026", Duration: new(1.5), ExitCode: new(0)}},
+					"y": {Enabled: true, ScheduledIn: new(2.5)},
+					"z": {Last: &LastSummary{}},
+				}},
+				{NodeName: "b", Host: "b:1", Status: PeerAgreed, AsOf: At(noon), Jobs: map[string]JobSummary{}, Truncated: true},
+				{Host: "c:1", Status: PeerUnknown},
+			},
+		}, new(Fleet)},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			data, err := Marshal(test.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var pretty bytes.Buffer
+			if err := json.Indent(&pretty, data, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			pretty.WriteByte('\n')
+			path := filepath.Join("testdata", test.file)
+			if *update {
+				if err := os.WriteFile(path, pretty.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(pretty.Bytes(), want) {
+				t.Errorf("got %s\nwant %s", pretty.Bytes(), want)
+			}
+			if test.read == nil {
+				return
+			}
+			if err := json.Unmarshal(want, test.read); err != nil {
+				t.Fatal(err)
+			}
+			if got := reflect.ValueOf(test.read).Elem().Interface(); !reflect.DeepEqual(got, test.value) {
+				t.Errorf("read back as %+v\nwant %+v", got, test.value)
+			}
+		})
+	}
+}
+
+func TestStatsOf(t *testing.T) {
+	if got := StatsOf(nil); got != (Stats{}) {
+		t.Errorf("no runs: %+v", got)
+	}
+	runs := []Run{
+		{Outcome: OutcomeSuccess, Duration: new(3.0)},
+		{Outcome: OutcomeSuccess, Duration: new(1.0)},
+		{Outcome: OutcomeFailure, Duration: new(2.0)},
+		{Outcome: OutcomeCancelled, Duration: new(6.0)},
+		{Outcome: OutcomeCancelled},
+	}
+	got := StatsOf(runs)
+	if got.Total != 5 || got.Success != 2 || got.Failure != 1 || got.Cancelled != 2 {
+		t.Errorf("counts %+v", got)
+	}
+	if *got.SuccessRate != 2.0/3 || *got.AvgDuration != 3 || *got.MinDuration != 1 || *got.MaxDuration != 6 || got.LastDuration != nil {
+		t.Errorf("figures %v %v %v %v %v", *got.SuccessRate, *got.AvgDuration, *got.MinDuration, *got.MaxDuration, got.LastDuration)
+	}
+	got = StatsOf(runs[3:4])
+	if got.SuccessRate != nil || *got.LastDuration != 6 {
+		t.Errorf("only cancelled: %+v", got)
+	}
+}
