@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/yacron2/yacron2/internal/testcluster"
+)
+
+// One job of each policy; each fires every second.
+const (
+	leaderJob = "tick-leader-only"
+	preferJob = "tick-prefer-leader"
+	everyJob  = "tick-every-node"
+)
+
+func ticks(j testcluster.Journal) []testcluster.Job {
+	return []testcluster.Job{
+		{Name: leaderJob, Policy: "Leader", Command: j.Write()},
+		{Name: preferJob, Policy: "PreferLeader", Command: j.Write()},
+		{Name: everyJob, Policy: "EveryNode", Command: j.Write()},
+	}
+}
+
+// nextSecond is the first whole second at which nothing that was asked for before
+// this call can be due any more.
+func nextSecond() time.Time { return time.Now().Truncate(time.Second).Add(time.Second) }
+
+// awaitLeaderRun waits for a firing of the Leader job. In their first two seconds,
+// agents grant no claims, since they might have granted the same firing to another
+// before they were started again; so agreement alone does not yet make it run.
+func awaitLeaderRun(t testing.TB, c *testcluster.Cluster) {
+	t.Helper()
+	from := time.Now()
+	testcluster.Eventually(t, "a firing of "+leaderJob, func() error {
+		entries, err := c.Journal.Read()
+		if err != nil {
+			return err
+		}
+		if len(entries.Of(leaderJob).Between(from, nextSecond())) == 0 {
+			return fmt.Errorf("none since %s", from.Format(time.TimeOnly))
+		}
+		return nil
+	})
+}
+
+// ranEach returns the condition that the job's firings of that many seconds from one
+// on are all in the journal, each n times.
+func ranEach(c *testcluster.Cluster, job string, from time.Time, seconds, n int) func() error {
+	return func() error {
+		entries, err := c.Journal.Read()
+		if err != nil {
+			return err
+		}
+		to := from.Add(time.Duration(seconds-1) * time.Second)
+		if err := entries.Of(job).Each(from, to, n); err != nil {
+			return fmt.Errorf("%s: %w", job, err)
+		}
+		return nil
+	}
+}
+
+// ranOn returns the condition that the job has run on a node at an instant or later.
+func ranOn(c *testcluster.Cluster, job, node string, from time.Time) func() error {
+	return func() error {
+		entries, err := c.Journal.Read()
+		if err != nil {
+			return err
+		}
+		if len(entries.Of(job).On(node).Between(from, time.Now())) == 0 {
+			return fmt.Errorf("%s has not run on %s since %s", job, node, from.Format(time.TimeOnly))
+		}
+		return nil
+	}
+}
+
+// mustNotDouble fails the test if a firing of a Leader job ran twice.
+func mustNotDouble(t testing.TB, c *testcluster.Cluster, job string) {
+	t.Helper()
+	if doubled := c.Entries().Of(job).Duplicates(); len(doubled) > 0 {
+		t.Errorf("firings of %s ran more than once: %v", job, doubled)
+	}
+}
+
+// mustStandDown lets the cluster's other jobs run for some seconds from now on and
+// fails the test if a firing of the Leader job from then on ran anywhere. EveryNode
+// jobs of the node are the clock.
+func mustStandDown(t testing.TB, c *testcluster.Cluster, node *testcluster.Node) {
+	t.Helper()
+	const seconds = 5
+	from := nextSecond()
+	testcluster.Eventually(t, everyJob+" goes on", func() error {
+		entries, err := c.Journal.Read()
+		if err != nil {
+			return err
+		}
+		return entries.Of(everyJob).On(node.NodeName).Each(from, from.Add((seconds-1)*time.Second), 1)
+	})
+	if ran := c.Entries().Of(leaderJob).Between(from, time.Now()); len(ran) > 0 {
+		t.Errorf("%s ran although nobody may run it: %v", leaderJob, ran)
+	}
+}

@@ -1,0 +1,231 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yacron2/yacron2/api"
+)
+
+// requestTimeout bounds one request to an agent, which may be frozen by the test.
+const requestTimeout = 5 * time.Second
+
+// Node is one agent: its files, and its process while there is one.
+type Node struct {
+	Settings // as in its configuration; WriteConfig puts changes into effect
+	Client   *api.Client
+
+	tb  testing.TB
+	dir string
+
+	mu      sync.Mutex
+	process *process // the newest one, nil before the first Start
+}
+
+// process is one run of the agent.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when it has ended and was waited for
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Start starts the node's agent and does not wait for anything.
+func (n *Node) Start() {
+	n.tb.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil && n.process.running() {
+		n.tb.Fatalf("%s runs already", n.NodeName)
+	}
+	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		n.tb.Fatal(err)
+	}
+	defer log.Close() // the process has its own descriptor
+	cmd := exec.Command(Binary(n.tb), "agent", "-config-dir", n.configDir())
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = processAttributes()
+	if err := cmd.Start(); err != nil {
+		n.tb.Fatal(err)
+	}
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	go func() { // ends with the process, which the cleanup of the cluster kills and awaits
+		defer close(p.exited)
+		_ = cmd.Wait() // how it ended stays in cmd.ProcessState
+	}()
+	n.process = p
+}
+
+// current returns the newest process, nil if there never was one.
+func (n *Node) current() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process
+}
+
+// Running reports whether the node's agent runs.
+func (n *Node) Running() bool {
+	p := n.current()
+	return p != nil && p.running()
+}
+
+// PID returns the process id of the running agent.
+func (n *Node) PID() int {
+	n.tb.Helper()
+	if !n.Running() {
+		n.tb.Fatalf("%s does not run", n.NodeName)
+	}
+	return n.current().cmd.Process.Pid
+}
+
+// Signal sends sig to the running agent.
+func (n *Node) Signal(sig os.Signal) {
+	n.tb.Helper()
+	if !n.Running() {
+		n.tb.Fatalf("%s does not run", n.NodeName)
+	}
+	if err := n.current().cmd.Process.Signal(sig); err != nil {
+		n.tb.Fatalf("%s: %v", n.NodeName, err)
+	}
+}
+
+// Kill ends the agent by SIGKILL and waits for its end.
+func (n *Node) Kill() {
+	n.tb.Helper()
+	n.Signal(syscall.SIGKILL)
+	<-n.current().exited
+}
+
+// Stop ends the agent by SIGTERM and waits for its end, which must be in peace.
+func (n *Node) Stop() {
+	n.tb.Helper()
+	n.Signal(syscall.SIGTERM)
+	n.AwaitExit()
+}
+
+// AwaitExit waits for an agent that was told to stop. It must exit with code 0.
+func (n *Node) AwaitExit() {
+	n.tb.Helper()
+	if err := n.awaitExit(); err != nil {
+		n.tb.Fatal(err)
+	}
+}
+
+func (n *Node) awaitExit() error {
+	p := n.current()
+	select {
+	case <-p.exited:
+	case <-time.After(Patience):
+		return fmt.Errorf("%s has not ended within %v after SIGTERM", n.NodeName, Patience)
+	}
+	if state := p.cmd.ProcessState; !state.Success() {
+		return fmt.Errorf("%s ended with %v, want exit code 0", n.NodeName, state)
+	}
+	return nil
+}
+
+// Pause freezes the agent, and Resume lets it go on.
+func (n *Node) Pause() { n.tb.Helper(); n.Signal(syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (n *Node) Resume() { n.tb.Helper(); n.Signal(syscall.SIGCONT) }
+
+// Reload makes the agent read its configuration again.
+func (n *Node) Reload() { n.tb.Helper(); n.Signal(syscall.SIGHUP) }
+
+// Cluster returns the cluster as the node sees it.
+func (n *Node) Cluster() (api.Cluster, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	c, err := n.Client.Cluster(ctx)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", n.NodeName, err)
+	}
+	return c, nil
+}
+
+// Peer returns the row of other in the node's view.
+func (n *Node) Peer(other *Node) (api.Peer, error) {
+	c, err := n.Cluster()
+	if err != nil {
+		return api.Peer{}, err
+	}
+	for _, p := range c.Peers {
+		if p.Host == other.Listen {
+			return p, nil
+		}
+	}
+	return api.Peer{}, fmt.Errorf("%s has no peer %s (%s)", n.NodeName, other.NodeName, other.Listen)
+}
+
+// Job returns one job as the node's API shows it.
+func (n *Node) Job(name string) (api.Job, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	jobs, err := n.Client.Jobs(ctx)
+	if err != nil {
+		return api.Job{}, fmt.Errorf("%s: %w", n.NodeName, err)
+	}
+	for _, j := range jobs {
+		if j.Name == name {
+			return j, nil
+		}
+	}
+	return api.Job{}, fmt.Errorf("%s has no job %s", n.NodeName, name)
+}
+
+// Command runs the yacron2 command with args against this node's API and returns its
+// standard output, standard error and exit code.
+func (n *Node) Command(args ...string) (stdout, stderr string, code int) {
+	n.tb.Helper()
+	return runCommand(n.tb, []string{"YACRON2_HTTP_ADDR=" + n.API()}, args...)
+}
+
+// Command runs the yacron2 command with args, without an agent's address.
+func Command(tb testing.TB, args ...string) (stdout, stderr string, code int) {
+	tb.Helper()
+	return runCommand(tb, nil, args...)
+}
+
+func runCommand(tb testing.TB, env []string, args ...string) (string, string, int) {
+	tb.Helper()
+	cmd := exec.Command(Binary(tb), args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		tb.Fatal(err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// Log returns what the agents of this node have logged so far.
+func (n *Node) Log() string {
+	n.tb.Helper()
+	data, err := os.ReadFile(n.logFile())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.tb.Fatal(err)
+	}
+	return string(data)
+}
+
+func (n *Node) logFile() string   { return filepath.Join(n.dir, "log") }
+func (n *Node) configDir() string { return filepath.Join(n.dir, "config") }
