@@ -1,0 +1,351 @@
+package scheduler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The fields in the order of the seven-field form.
+const (
+	fieldSecond = iota
+	fieldMinute
+	fieldHour
+	fieldDayOfMonth
+	fieldMonth
+	fieldDayOfWeek
+	fieldYear
+)
+
+// field describes one position of a schedule.
+type field struct {
+	index    int
+	name     string
+	min, max int
+	names    string // three letters each, from the value min on
+}
+
+var fields = [...]field{
+	{fieldSecond, "second", 0, 59, ""},
+	{fieldMinute, "minute", 0, 59, ""},
+	{fieldHour, "hour", 0, 23, ""},
+	{fieldDayOfMonth, "day of month", 1, 31, ""},
+	{fieldMonth, "month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
+	{fieldDayOfWeek, "day of week", 0, 7, "sunmontuewedthufrisat"},
+	{fieldYear, "year", firstYear, lastYear, ""},
+}
+
+// fieldValues is what a field selects.
+type fieldValues struct {
+	all  bool // every value, whatever else is listed
+	star bool // "*" or "?" occurs, maybe with a step: cron's mark of an open day field
+	open bool // "*" or an open step occurs
+	set  [3]uint64
+
+	fromEnd, nearWeekday uint32 // as in calendar
+	lastWeekday          bool
+	nth                  [6]uint8
+	lastDow              uint8
+}
+
+// add selects a value of f.
+func (v *fieldValues) add(f *field, n int) {
+	switch f.index {
+	case fieldYear:
+		n -= firstYear
+	case fieldDayOfWeek:
+		n %= 7
+	}
+	v.set[n/64] |= 1 << (n % 64)
+}
+
+// field parses one field.
+func (p *parser) field(f *field, w word) (fieldValues, error) {
+	var v fieldValues
+	for offset := w.offset; ; {
+		text, rest, more := strings.Cut(w.text[offset-w.offset:], ",")
+		item := word{text, offset}
+		if text == "" {
+			return v, p.fail(f, w, "an empty list item", "remove the superfluous comma")
+		}
+		if err := p.item(f, &v, item); err != nil {
+			return v, err
+		}
+		if !more {
+			return v, nil
+		}
+		offset = w.offset + len(w.text) - len(rest)
+	}
+}
+
+// item parses one element of a field's list into v.
+func (p *parser) item(f *field, v *fieldValues, w word) error {
+	text := strings.ToLower(w.text)
+	switch {
+	case text == "*":
+		v.all, v.star, v.open = true, true, true
+		return nil
+	case text == "?":
+		if f.index != fieldDayOfMonth && f.index != fieldDayOfWeek {
+			return p.fail(f, w, `"?" is for the two day fields only`, `write "*"`)
+		}
+		v.all, v.star = true, true
+		return nil
+	}
+	var done bool
+	var err error
+	switch f.index {
+	case fieldDayOfMonth:
+		done, err = p.monthDayItem(f, v, w, text)
+	case fieldDayOfWeek:
+		done, err = p.weekdayItem(f, v, w, text)
+	}
+	if done || err != nil {
+		return err
+	}
+	return p.rangeItem(f, v, w, text)
+}
+
+// rangeItem parses the forms that all fields share.
+func (p *parser) rangeItem(f *field, v *fieldValues, w word, text string) error {
+	base, step, stepped := strings.Cut(text, "/")
+	from, to, ranged := strings.Cut(base, "-")
+	var lo, hi int
+	switch {
+	case base == "*":
+		lo, hi = f.min, f.top()
+	case base == "?":
+		return p.fail(f, w, `"?" takes no step`, fmt.Sprintf("write %q", "*/"+step))
+	default:
+		var err error
+		if lo, err = p.value(f, w, from); err != nil {
+			return err
+		}
+		hi = lo
+		if ranged {
+			if hi, err = p.value(f, w, to); err != nil {
+				return err
+			}
+		} else if stepped {
+			hi = f.top()
+			if lo > hi {
+				return p.fail(f, w, "Sunday begins the week in a stepped value", fmt.Sprintf("write %q", "0/"+step))
+			}
+		}
+	}
+	if ranged {
+		if f.index == fieldDayOfWeek && hi == 0 {
+			hi = 7 // Sunday also ends the week
+			if lo == 0 {
+				p.warn("day of week: %q is the whole week, Sunday to Sunday; write %q for Sunday alone", w.text, from)
+			}
+		}
+		if lo > hi {
+			return p.fail(f, w, "the range runs backwards", reversedHint(f, from, to, lo, hi))
+		}
+	}
+	if !stepped {
+		for n := lo; n <= hi; n++ {
+			v.add(f, n)
+		}
+		return nil
+	}
+	n, err := p.step(f, w, step, lo)
+	if err != nil {
+		return err
+	}
+	if base == "*" {
+		v.star = true
+	}
+	if !ranged {
+		v.open = true
+	}
+	for ; lo <= hi; lo += n {
+		v.add(f, lo)
+	}
+	return nil
+}
+
+// top is the highest value that "*" and open steps reach.
+func (f *field) top() int {
+	if f.index == fieldDayOfWeek {
+		return 6
+	}
+	return f.max
+}
+
+// step parses a step that starts at the value from.
+func (p *parser) step(f *field, w word, text string, from int) (int, error) {
+	if !digits(text) {
+		return 0, p.fail(f, w, fmt.Sprintf("%q is not a step", text), "a step is a whole number from 1 on")
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err == nil && n == 0:
+		return 0, p.fail(f, w, "a step of 0", fmt.Sprintf("a step is at least 1; write \"*\" for every %s", f.unit()))
+	case err != nil || from+n > f.max:
+		hint := fmt.Sprintf("write %q", strconv.Itoa(from))
+		if f.names != "" && from <= f.top() && strings.ContainsAny(w.text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			hint = fmt.Sprintf("write %q", f.nameOf(from))
+		}
+		if most := f.max - from; most >= 1 {
+			hint += fmt.Sprintf(", or a step of at most %d", most)
+		}
+		return 0, p.fail(f, w, fmt.Sprintf("the step leaves the field: from %d it reaches nothing up to %d", from, f.max), hint)
+	}
+	return n, nil
+}
+
+// unit is what one value of the field is called.
+func (f *field) unit() string {
+	if f.index == fieldDayOfMonth || f.index == fieldDayOfWeek {
+		return "day"
+	}
+	return f.name
+}
+
+// value parses a number or a name; w is the item it stands in.
+func (p *parser) value(f *field, w word, text string) (int, error) {
+	if n, ok := f.named(text); ok {
+		return n, nil
+	}
+	at := p.within(w, text)
+	switch {
+	case text == "":
+		hint := fmt.Sprintf("values are %s", f.allowed())
+		return 0, p.fail(f, w, "a value is missing", hint)
+	case !digits(text):
+		return 0, p.fail(f, at, "not a value of this field", p.strangerHint(f, text))
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < f.min || n > f.max {
+		return 0, p.fail(f, at, fmt.Sprintf("out of range, values are %s", f.allowed()), rangeHint(f, n))
+	}
+	return n, nil
+}
+
+// within finds a (lower-cased) part of an item again, as it was written.
+func (p *parser) within(w word, part string) word {
+	if i := strings.Index(strings.ToLower(w.text), part); i >= 0 && i+len(part) <= len(w.text) {
+		return word{w.text[i : i+len(part)], w.offset + i}
+	}
+	return w
+}
+
+// named returns the value of a three-letter name.
+func (f *field) named(text string) (int, bool) {
+	if len(text) != 3 {
+		return 0, false
+	}
+	for i := 0; i < len(f.names); i += 3 {
+		if f.names[i:i+3] == text {
+			return f.min + i/3, true
+		}
+	}
+	return 0, false
+}
+
+func (f *field) nameOf(n int) string {
+	i := 3 * (n - f.min)
+	if f.index == fieldDayOfWeek {
+		i = 3 * (n % 7)
+	}
+	return f.names[i : i+3]
+}
+
+// allowed describes the values of the field.
+func (f *field) allowed() string {
+	s := fmt.Sprintf("%d to %d", f.min, f.max)
+	switch f.index {
+	case fieldMonth:
+		s += " or jan to dec"
+	case fieldDayOfWeek:
+		s += " or sun to sat"
+	}
+	return s
+}
+
+// rangeHint proposes something for a number that the field does not have.
+func rangeHint(f *field, n int) string {
+	switch {
+	case f.index == fieldHour && n == 24:
+		return `write "0" for midnight`
+	case n == 60 && f.max == 59:
+		return `write "0"`
+	case f.index == fieldDayOfMonth && n > f.max:
+		return `write "L" for the last day`
+	case f.index == fieldYear && n < 100:
+		return "write all four digits"
+	}
+	return ""
+}
+
+// strangerHint proposes something for a text that is neither number nor name.
+func (p *parser) strangerHint(f *field, text string) string {
+	for i := range fields {
+		other := &fields[i]
+		if len(text) < 3 || other.names == "" {
+			continue
+		}
+		n, ok := other.named(text[:3])
+		if !ok || !strings.HasPrefix(longName(other, n), text) {
+			continue
+		}
+		if other == f {
+			return fmt.Sprintf("write %q", text[:3])
+		}
+		return fmt.Sprintf("%q belongs in the field %s; the order is minute, hour, day of month, month, day of week", text, other.name)
+	}
+	switch text[0] {
+	case '"', '\'':
+		return "remove the quotes inside the value"
+	case 'h':
+		if text == "h" || text[1] == '(' {
+			return "hashed values are not supported: write a number"
+		}
+	case 'l', 'w', 'z', '#':
+		return "L, W and # belong in the day fields"
+	case '-', '+':
+		return "numbers have no sign"
+	}
+	if strings.Contains(text, "~") {
+		return "random values are not supported: write a number"
+	}
+	return "values are " + f.allowed()
+}
+
+// longName is the English name that a three-letter name abbreviates.
+func longName(f *field, n int) string {
+	if f.index == fieldMonth {
+		return [...]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}[n-1]
+	}
+	return [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}[n]
+}
+
+// reversedHint spells out what a range from > to probably means.
+func reversedHint(f *field, from, to string, lo, hi int) string {
+	if f.index == fieldYear {
+		return fmt.Sprintf("write %q", to+"-"+from)
+	}
+	first, last := strconv.Itoa(f.min), strconv.Itoa(f.max)
+	low := f.min
+	_, named := f.named(from)
+	if named {
+		first, last = f.nameOf(f.min), f.nameOf(f.max)
+	}
+	if f.index == fieldDayOfWeek { // the first part reaches Sunday already
+		low = 1
+		first = "1"
+		if named {
+			first = "mon"
+		}
+	}
+	upper, lower := from+"-"+last, first+"-"+to
+	if lo == f.max {
+		upper = from
+	}
+	if hi == low {
+		lower = to
+	}
+	return fmt.Sprintf("write %q", upper+","+lower)
+}
