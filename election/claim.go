@@ -1,6 +1,6 @@
 package election
 
-// The bounds of a claim request.
+// The bounds of a claim.
 const (
 	// MaxFirings is the number of firings that one request may ask for.
 	MaxFirings = 10_000
@@ -8,12 +8,12 @@ const (
 
 // ClaimRequest asks a voter for a batch of Leader firings.
 type ClaimRequest struct {
-	InstanceID string // of the claimant, as its authenticated session says
+	InstanceID string // of the claimant, as its authenticated session showed it
 	NodeName   string // of the claimant, for people
 	Size       int    // the claimant's N for claims
 	JobSetID   string
 	Policy     Distribution
-	// Probe asks what the voter would answer; nothing is recorded.
+	// Probe asks what the voter would answer now; nothing is recorded.
 	Probe   bool
 	Firings []Firing
 }
@@ -30,20 +30,77 @@ const (
 	RefusedConflict   Refusal = "conflict"    // in conflict with the voter
 	RefusedTooMany    Refusal = "too-many"    // more than MaxFirings
 	RefusedNotLeader  Refusal = "not-leader"  // no Leader job of the voter's set
-	RefusedTooEarly   Refusal = "too-early"   // more than 2 s ahead of the voter's clock
-	RefusedTooOld     Refusal = "too-old"     // older than 10 min, or pruned
+	RefusedTooEarly   Refusal = "too-early"   // more than ClockSkew ahead of the voter's clock
+	RefusedTooOld     Refusal = "too-old"     // older than VoteAge, or pruned
 	RefusedFenced     Refusal = "fenced"      // from before the voter's start
 	RefusedTaken      Refusal = "taken"       // granted to another instance
 	RefusedAlreadyRan Refusal = "already-ran" // @reboot: known to have run
-	RefusedNotSynced  Refusal = "not-synced"  // @reboot: no quorum heard since start
+	RefusedNotSynced  Refusal = "not-synced"  // @reboot: no quorum heard since the start
 	RefusedStorage    Refusal = "storage"     // the vote could not be made durable
+	RefusedOther      Refusal = "other"       // a code that this version does not know
 )
 
-// Text returns the refusal in words.
-func (r Refusal) Text() string { return string(r) }
+// ParseRefusal returns the refusal with that code; an unknown one, which only another
+// version sends, becomes RefusedOther. "" stays a yes.
+func ParseRefusal(code string) Refusal {
+	r := Refusal(code)
+	if text, _ := r.describe(); text == "" {
+		return RefusedOther
+	}
+	return r
+}
+
+// Text returns the refusal in words, as what voters do: "run another job set".
+func (r Refusal) Text() string {
+	text, _ := ParseRefusal(string(r)).describe()
+	return text
+}
 
 // Final reports whether asking the same voter again cannot change the answer.
-func (r Refusal) Final() bool { return false }
+func (r Refusal) Final() bool {
+	_, final := r.describe()
+	return final
+}
+
+// describe returns what voters who answer so do, and whether that stands for ever; ""
+// for an unknown code.
+func (r Refusal) describe() (text string, final bool) {
+	switch r {
+	case "":
+		return "granted it", false
+	case RefusedSize:
+		return "count another cluster size", false
+	case RefusedJobSet:
+		return "run another job set", false
+	case RefusedPolicy:
+		return "use another distribution", false
+	case RefusedUnbound:
+		return "do not know this process as a configured peer", false
+	case RefusedConflict:
+		return "see a conflict with this node", false
+	case RefusedTooMany:
+		return "do not take so many firings at once", true
+	case RefusedNotLeader:
+		return "have no such Leader job", false
+	case RefusedTooEarly:
+		return "say that it is too early by their clocks", false
+	case RefusedTooOld:
+		return "say that the firing is too old", true
+	case RefusedFenced:
+		return "started too recently to know whether they voted before", true
+	case RefusedTaken:
+		return "gave their vote to another process", true
+	case RefusedAlreadyRan:
+		return "know that it has run", true
+	case RefusedNotSynced:
+		return "have not heard from a quorum since their start", false
+	case RefusedStorage:
+		return "could not store their vote", false
+	case RefusedOther:
+		return "refuse for a reason that this version does not know", false
+	}
+	return "", false
+}
 
 // Answer is a voter's word on one firing.
 type Answer struct {
@@ -56,3 +113,15 @@ type Answer struct {
 
 // Granted reports whether the answer is a yes.
 func (a Answer) Granted() bool { return a.Refusal == "" }
+
+// ClaimRequest returns the request with which this node claims firings.
+func (v *View) ClaimRequest(firings []Firing) ClaimRequest {
+	return ClaimRequest{
+		InstanceID: v.state.InstanceID,
+		NodeName:   v.state.NodeName,
+		Size:       v.claimSize,
+		JobSetID:   v.state.JobSetID,
+		Policy:     v.Distribution(),
+		Firings:    firings,
+	}
+}

@@ -1,5 +1,10 @@
 package election
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Action is what a node does with one firing, retry or one-shot.
 type Action int
 
@@ -31,22 +36,22 @@ func (a Action) String() string {
 
 // The codes of decisions: stable, for the API, metrics and tests.
 const (
-	CodeElectionOff    = "election-off"    // no election: every node runs everything
-	CodeEveryNode      = "every-node"      // the policy runs on every node
-	CodeNoManager      = "no-manager"      // election configured, but no coordination
-	CodeConflict       = "conflict"        // a conflict pauses Leader jobs
-	CodeNoQuorum       = "no-quorum"       // no majority (gossip), no fresh read (lease)
-	CodeNoLeader       = "no-leader"       // quorate, but nobody can lead or own
-	CodeLeader         = "leader"          // this node leads
-	CodeOwner          = "owner"           // this node owns the job (spread)
-	CodeNotLeader      = "not-leader"      // another node leads
-	CodeNotOwner       = "not-owner"       // another node owns the job (spread)
-	CodeHold           = "hold"            // the view of a fresh manager still converges
-	CodeTwin           = "twin"            // a lower instance of this node's name runs it
-	CodeStopping       = "stopping"        // this node hands over
-	CodeStoreFollows   = "store-reachable" // lease: the holder runs it
-	CodeStoreUnreached = "store-unreached" // lease: no holder can be known, never skip
-	CodeAlreadyRan     = "already-ran"     // the one-shot ran in this cluster
+	CodeElectionOff   = "election-off"   // no election: every node runs everything
+	CodeEveryNode     = "every-node"     // the policy runs on every node
+	CodeNoManager     = "no-manager"     // election configured, but no coordination
+	CodeStopping      = "stopping"       // this node hands over
+	CodeConflict      = "conflict"       // a conflict pauses Leader jobs
+	CodeNoQuorum      = "no-quorum"      // no majority (gossip), no fresh read (lease)
+	CodeNoLeader      = "no-leader"      // quorate, but no node can lead or own
+	CodeLeader        = "leader"         // this node leads
+	CodeOwner         = "owner"          // this node owns the job (spread)
+	CodeNotLeader     = "not-leader"     // another node leads
+	CodeNotOwner      = "not-owner"      // another node owns the job (spread)
+	CodeHold          = "hold"           // the view of a fresh manager still converges
+	CodeTwin          = "twin"           // a lower instance of this node's name runs it
+	CodeNoHolder      = "no-holder"      // lease: no holder to be seen, so never skip
+	CodeAlreadyRan    = "already-ran"    // the one-shot ran in this cluster
+	CodeUnknownPolicy = "unknown-policy" // no such policy: fail closed
 )
 
 // Decision is the verdict on one firing, with its reason.
@@ -54,21 +59,169 @@ type Decision struct {
 	Action Action
 	Code   string // one of the Code constants
 	Reason string // for people: API, log, dashboard
-	Owner  string // node that runs the job instead, or this node; "" if none is known
+	Owner  string // the node whose firing it is as far as known, this one included
 }
 
 // Decide says whether this node runs a due firing of a job under policy. elect is
 // whether election is configured; v is nil while there is no coordination ("no
 // manager"). The action is Run or Skip.
-func Decide(policy Policy, elect bool, v *View, job string) Decision { return Decision{} }
+func Decide(policy Policy, elect bool, v *View, job string) Decision {
+	switch {
+	case !elect:
+		return Decision{Action: Run, Code: CodeElectionOff, Reason: "election is off: every node runs every job"}
+	case policy == EveryNode:
+		return Decision{Action: Run, Code: CodeEveryNode, Reason: "every node runs this job"}
+	case policy == Leader && v == nil:
+		return Decision{Code: CodeNoManager, Reason: "the cluster backend is not running, so Leader jobs stay idle"}
+	case policy == PreferLeader && v == nil:
+		return Decision{Action: Run, Code: CodeNoManager, Reason: "the cluster backend is not running; a PreferLeader job runs anyway"}
+	case policy == Leader:
+		return v.decideLeader(job)
+	case policy == PreferLeader:
+		return v.decidePreferLeader(job)
+	}
+	return Decision{Code: CodeUnknownPolicy, Reason: fmt.Sprintf("unknown cluster policy %q", policy)}
+}
 
-// DecideRetry asks the same before a retry is launched. The action is Run, Defer (ask
-// again) or Abandon (another node positively owns the job).
-func DecideRetry(policy Policy, elect bool, v *View, job string) Decision { return Decision{} }
+// DecideRetry asks the same before a retry is launched. The action is Run, Defer (the
+// cause is transient, ask again) or Abandon (another node positively owns the job, so
+// that running here could double).
+func DecideRetry(policy Policy, elect bool, v *View, job string) Decision {
+	d := Decide(policy, elect, v, job)
+	if d.Action == Run {
+		return d
+	}
+	d.Action = Defer
+	if v == nil || v.Conflict() || !v.Quorate() || !v.Settled() {
+		return d
+	}
+	if owner := v.availableFor(job); owner != "" && !v.isMe(owner) {
+		d.Action = Abandon
+	}
+	return d
+}
 
 // DecideReboot asks for a pending @reboot one-shot; ran is whether the cluster knows it
 // to have run under the current job-set id. The action is Run, Defer (keep pending) or
-// Abandon (retire).
+// Abandon (retire). A Leader one-shot still needs its claim.
 func DecideReboot(policy Policy, elect bool, v *View, job string, ran bool) Decision {
-	return Decision{}
+	if ran && elect && policy != EveryNode {
+		return Decision{Action: Abandon, Code: CodeAlreadyRan, Reason: "it has run in this cluster already"}
+	}
+	d := Decide(policy, elect, v, job)
+	if d.Action != Run {
+		d.Action = Defer
+	}
+	return d
+}
+
+func (v *View) decideLeader(job string) Decision {
+	owner := v.Leader()
+	if v.spreads() {
+		owner = v.JobOwner(job)
+	}
+	switch {
+	case v.Stopping():
+		return v.stopping(owner)
+	case v.Conflict():
+		return Decision{Code: CodeConflict, Reason: "Leader jobs are paused: " + v.conflictText(), Owner: owner}
+	case !v.Quorate() && v.Lease() != nil:
+		return Decision{Code: CodeNoQuorum, Reason: "the lease store has not answered for a whole lease duration"}
+	case !v.Quorate():
+		return Decision{Code: CodeNoQuorum, Reason: fmt.Sprintf("no quorum: %d of %d nodes agree with each other, %d are needed",
+			1+len(v.mutual), v.size, v.quorum)}
+	case v.Lease() != nil && !v.IsLeader() && owner == v.NodeName():
+		// A namesake, or this process past its own deadline.
+		return Decision{Code: CodeNotLeader, Reason: "this process does not hold the lease", Owner: owner}
+	case owner == "":
+		return Decision{Code: CodeNoLeader, Reason: "no node can lead at the moment"}
+	}
+	return v.owned(owner)
+}
+
+func (v *View) decidePreferLeader(job string) Decision {
+	owner := v.availableFor(job)
+	twin := v.lowerTwin()
+	if v.spreads() {
+		twin = v.lowerTwinOf(job)
+	}
+	switch l := v.Lease(); {
+	case v.Stopping():
+		return v.stopping(owner)
+	case l != nil && v.isMe(owner) && !l.Leading && !l.Fresh:
+		return Decision{Action: Run, Code: CodeNoHolder, Owner: owner,
+			Reason: "the lease store has not answered for a whole lease duration; a PreferLeader job runs anyway"}
+	case l != nil && v.isMe(owner) && !l.Leading:
+		return Decision{Action: Run, Code: CodeNoHolder, Owner: owner,
+			Reason: "no other node holds the lease; a PreferLeader job runs anyway"}
+	case !v.Settled():
+		return Decision{Code: CodeHold, Reason: "the cluster view is still converging after the start", Owner: owner}
+	case v.isMe(owner) && twin != "":
+		return Decision{Code: CodeTwin, Owner: owner,
+			Reason: fmt.Sprintf("another process bears the name %s and a lower instance id (%s): it runs the job", owner, twin)}
+	}
+	return v.owned(owner)
+}
+
+// owned is the verdict once it is clear whose job it is.
+func (v *View) owned(owner string) Decision {
+	d := Decision{Owner: owner}
+	switch mine := v.isMe(owner); {
+	case mine && v.spreads():
+		d.Action, d.Code, d.Reason = Run, CodeOwner, "this node owns the job"
+	case mine:
+		d.Action, d.Code, d.Reason = Run, CodeLeader, "this node leads"
+	case v.spreads():
+		d.Code, d.Reason = CodeNotOwner, owner+" owns the job"
+	default:
+		d.Code, d.Reason = CodeNotLeader, owner+" leads"
+	}
+	return d
+}
+
+func (v *View) stopping(owner string) Decision {
+	d := Decision{Code: CodeStopping, Reason: "this node is stopping", Owner: owner}
+	if owner != "" {
+		d.Reason += "; " + owner + " takes over"
+	}
+	return d
+}
+
+// spreads reports whether each job has an owner of its own.
+func (v *View) spreads() bool { return v.Distribution() == Spread }
+
+// availableFor returns the node that runs job under the never-skip rule.
+func (v *View) availableFor(job string) string {
+	if v.spreads() {
+		return v.AvailableOwner(job)
+	}
+	return v.AvailableLeader()
+}
+
+// conflictText says in words what pauses Leader jobs.
+func (v *View) conflictText() string {
+	var parts []string
+	if len(v.conflictNames) > 0 {
+		parts = append(parts, "more than one process bears the node name "+listed(v.conflictNames))
+	}
+	if len(v.conflictingSizes) > 0 {
+		parts = append(parts, fmt.Sprintf("this node counts %d nodes, peers count %s", v.size, listed(v.conflictingSizes)))
+	}
+	if len(v.conflictingPolicies) > 0 {
+		parts = append(parts, "peers coordinate by other rules: "+listed(v.conflictingPolicies))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// listed joins the first few of a list that peers made: its length is theirs to choose.
+func listed[T any](list []T) string {
+	const shown = 5
+	texts := make([]string, 0, shown+1)
+	for _, x := range list[:min(len(list), shown)] {
+		texts = append(texts, fmt.Sprint(x))
+	}
+	if more := len(list) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -51,6 +51,9 @@ type Verdict struct {
 	// RunningOn names a node that reported the job as still running; "" if none
 	// did. Forbid and Replace jobs must then not start.
 	RunningOn string
-	// Reason says in words why a claim is pending or denied.
+	// Code is stable and says why a claim is pending or denied: a Refusal, CodeSplit
+	// or CodeUnanswered, or a code of the backend; "" for a grant.
+	Code string
+	// Reason says the same in words.
 	Reason string
 }

@@ -1,26 +1,188 @@
 package election
 
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // Voter names one node that answers a claim.
 type Voter struct {
-	Host       string // the configured host; "" for the claimant's own vote
+	// Host is the configured host that was asked; "" for the claimant's own vote.
+	// One host is one vote, whichever of its instances answers.
+	Host       string
 	InstanceID string
 	NodeName   string
 }
 
-// Tally counts the answers on one firing. The zero value is not ready: use NewTally.
-type Tally struct{}
+func (v Voter) own() bool { return v.Host == "" }
 
-// NewTally returns the empty tally of one firing in a cluster of n voters.
-func NewTally(n int) *Tally { return &Tally{} }
+// Codes of verdicts that no single voter's refusal describes; the others are those of
+// Refusal.
+const (
+	// CodeSplit: competing claimants hold so many votes each that none can win.
+	CodeSplit = "split"
+	// CodeUnanswered: too few voters have answered.
+	CodeUnanswered = "unanswered"
+)
 
-// Add counts one answer. A later answer of the same voter replaces a refusal, never a
-// grant.
-func (t *Tally) Add(voter Voter, a Answer) {}
+// Tally counts the answers on one firing. It is not safe for concurrent use.
+type Tally struct {
+	n       int
+	answers []counted
+}
+
+type counted struct {
+	voter  Voter
+	answer Answer
+}
+
+// NewTally returns the empty tally of one firing in a cluster of n voters, the
+// claimant among them.
+func NewTally(n int) *Tally { return &Tally{n: n} }
+
+// Add counts one answer. A later answer of the same host replaces a refusal, never a
+// grant: a grant is for ever, even if the voter has died since.
+func (t *Tally) Add(voter Voter, a Answer) {
+	i := slices.IndexFunc(t.answers, func(c counted) bool { return c.voter.Host == voter.Host })
+	switch {
+	case i < 0:
+		t.answers = append(t.answers, counted{voter, a})
+	case !t.answers[i].answer.Granted():
+		t.answers[i] = counted{voter, a}
+	default:
+		t.answers[i].answer.Running = a.Running
+	}
+}
+
+// Answered reports whether the configured host ("" for the claimant itself) has
+// answered, whatever it said.
+func (t *Tally) Answered(host string) bool {
+	return slices.ContainsFunc(t.answers, func(c counted) bool { return c.voter.Host == host })
+}
 
 // OwnVoteDue reports whether the peers' grants and the claimant's own vote would make
 // a majority: now is the time to cast it.
-func (t *Tally) OwnVoteDue() bool { return false }
+func (t *Tally) OwnVoteDue() bool { return !t.Answered("") && t.granted()+1 >= Quorum(t.n) }
+
+// granted returns the number of nodes that granted. Two hosts behind which one
+// instance answers are one node.
+func (t *Tally) granted() int {
+	n := 0
+	for i, c := range t.answers {
+		if c.answer.Granted() && !slices.ContainsFunc(t.answers[:i], func(e counted) bool {
+			return e.answer.Granted() && e.voter.InstanceID == c.voter.InstanceID
+		}) {
+			n++
+		}
+	}
+	return n
+}
 
 // Verdict says where the claim stands. name translates an instance id into a node
-// name; nil leaves it as it is.
-func (t *Tally) Verdict(name func(instanceID string) string) Verdict { return Verdict{} }
+// name; nil, or a name of "", leaves the id.
+func (t *Tally) Verdict(name func(instanceID string) string) Verdict {
+	v := Verdict{RunningOn: t.runningOn()}
+	granted, refused := t.granted(), 0
+	for _, c := range t.answers {
+		if c.answer.Refusal.Final() {
+			refused++
+		}
+	}
+	quorum := Quorum(t.n)
+	switch {
+	case granted >= quorum:
+		v.Outcome = Granted
+	case t.n-refused < quorum:
+		v.Outcome = Denied
+		t.explainDenial(&v, granted, name)
+	default:
+		t.explainPending(&v, granted, quorum)
+	}
+	return v
+}
+
+// runningOn returns the lowest name of the peers where the job runs.
+func (t *Tally) runningOn() string {
+	var on string
+	for _, c := range t.answers {
+		if !c.answer.Running || c.voter.own() {
+			continue
+		}
+		if where := cmp.Or(c.voter.NodeName, c.voter.Host); on == "" || where < on {
+			on = where
+		}
+	}
+	return on
+}
+
+// explainDenial fills in why no majority can be had any more.
+func (t *Tally) explainDenial(v *Verdict, granted int, name func(string) string) {
+	votes := make(map[string]int) // per other holder
+	taken := 0
+	for _, c := range t.answers {
+		if c.answer.Refusal == RefusedTaken {
+			votes[c.answer.Holder]++
+			taken++
+		}
+	}
+	if taken == 0 {
+		refusal, n := t.mostFrequent(Refusal.Final)
+		v.Code = string(refusal)
+		v.Reason = fmt.Sprintf("no majority can be had: %d of %d nodes %s", n, t.n, refusal.Text())
+		return
+	}
+	holder := slices.MinFunc(slices.Sorted(maps.Keys(votes)), func(a, b string) int {
+		return cmp.Compare(votes[b], votes[a]) // the first of those with most votes
+	})
+	// Nodes that have not answered, or not for good, may all have voted for it.
+	decided := 0
+	for _, c := range t.answers {
+		if c.answer.Granted() || c.answer.Refusal.Final() {
+			decided++
+		}
+	}
+	open := t.n - decided
+	if votes[holder]+open < Quorum(t.n) && (granted > 0 || len(votes) > 1) {
+		v.Code = CodeSplit
+		v.Reason = fmt.Sprintf("competing claims split the votes: %d of %d for this node, %d for others", granted, t.n, taken)
+		return
+	}
+	v.Code = string(RefusedTaken)
+	v.Holder = holder
+	if name != nil {
+		v.Holder = cmp.Or(name(holder), holder)
+	}
+	v.Reason = fmt.Sprintf("%s holds it (%d of %d votes seen)", v.Holder, votes[holder], t.n)
+}
+
+// explainPending fills in what is still missing.
+func (t *Tally) explainPending(v *Verdict, granted, quorum int) {
+	v.Code = CodeUnanswered
+	v.Reason = fmt.Sprintf("%d of %d votes so far, %d are needed", granted, t.n, quorum)
+	if refusal, n := t.mostFrequent(func(Refusal) bool { return true }); n > 0 {
+		v.Code = string(refusal)
+		v.Reason += fmt.Sprintf("; %d %s", n, refusal.Text())
+	}
+	if silent := t.n - len(t.answers); silent > 0 {
+		v.Reason += fmt.Sprintf("; %d have not answered", silent)
+	}
+}
+
+// mostFrequent returns the refusal given most often among those that count, the first
+// by code if several are, and how often; 0 if there is none.
+func (t *Tally) mostFrequent(counts func(Refusal) bool) (refusal Refusal, n int) {
+	times := make(map[Refusal]int)
+	for _, c := range t.answers {
+		if r := c.answer.Refusal; r != "" && counts(r) {
+			times[r]++
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(times)) {
+		if times[r] > n {
+			refusal, n = r, times[r]
+		}
+	}
+	return refusal, n
+}

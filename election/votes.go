@@ -1,14 +1,37 @@
 package election
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+	"unique"
+)
+
+// The times of the voter.
+const (
+	// ClockSkew is how far the clocks of two nodes may be apart.
+	ClockSkew = 2 * time.Second
+	// VoteAge is how long a vote is kept at least, by either clock, and how old a
+	// firing may be that is still voted on. Starting deadlines stay well below it.
+	VoteAge = 10 * time.Minute
+)
+
+// The bounds of the @reboot records, so that no peer can fill the memory.
+const (
+	maxJobSets    = 8      // job-set ids whose records are kept
+	maxRanRecords = 10_000 // records under one job-set id that peers may add
+)
 
 // Vote is one granted firing: the value that a durable voter writes.
 type Vote struct {
 	Firing     Firing
 	InstanceID string // to whom it was granted
+	// JobSetID is the other half of an @reboot one-shot's key; "" for a scheduled
+	// firing. One-shots are not durable.
+	JobSetID string
 }
 
-// Clock is the voter's two clocks at one instant.
+// Clock is the two clocks of a voter at one instant.
 type Clock struct {
 	Wall time.Time
 	// Uptime is the monotonic time since this process started; it never goes back.
@@ -27,26 +50,87 @@ type VoterContext struct {
 	// Conflict: the requester is in a conflict with this node (name, size, policy).
 	Conflict bool
 	// LeaderJob reports whether a job of this node's set, known by name, has the
-	// policy Leader and is enabled.
+	// policy Leader and is enabled; nil means that none has.
 	LeaderJob func(job string) bool
 	// Running reports whether a job runs here now; nil means that none does.
 	Running func(job string) bool
-	// Exchanged is the number of configured peers with which this process has
-	// exchanged state since its start.
+	// Exchanged is the number of configured peers whose state under JobSetID this
+	// process has taken in (MarkRan included) since its start.
 	Exchanged int
 }
 
+// VoterContext returns the context of a request by the given instance, as far as the
+// view knows it; the caller fills in LeaderJob, Running and Exchanged, and may know
+// of a binding that no exchange has confirmed yet.
+func (v *View) VoterContext(requester string, c Clock) VoterContext {
+	bound := requester != "" && requester == v.state.InstanceID
+	for i := range v.state.Peers {
+		bound = bound || requester != "" && v.state.Peers[i].InstanceID == requester
+	}
+	return VoterContext{
+		Clock:    c,
+		Size:     v.claimSize,
+		JobSetID: v.state.JobSetID,
+		Policy:   v.Distribution(),
+		Bound:    bound,
+		Conflict: v.ConflictsWith(requester),
+	}
+}
+
+// firingKey is a scheduled firing without what makes equal instants differ (zone,
+// monotonic reading). Names are interned: the same jobs fire again and again.
+type firingKey struct {
+	job unique.Handle[string]
+	at  int64 // nanoseconds since the epoch; judged firings lie near the present
+}
+
+func keyOf(f Firing) firingKey {
+	return firingKey{unique.Make(f.Job), f.At.UnixNano()}
+}
+
+func (k firingKey) firing() Firing {
+	return Firing{Job: k.job.Value(), At: time.Unix(0, k.at).UTC()}
+}
+
+// grant is one vote as it is kept.
+type grant struct {
+	instance unique.Handle[string]
+	cast     time.Duration // uptime at which it was recorded
+}
+
+// ranRecords are the @reboot jobs known to have run under one job-set id, or to be
+// granted here, with the grantee ("" for those that peers told).
+type ranRecords struct {
+	jobSetID string
+	holders  map[string]string
+}
+
 // Votes is the memory of one voter. The zero value is not ready: use NewVotes or
-// RestoreVotes. It is not safe for concurrent use.
-type Votes struct{}
+// RestoreVotes. It is not safe for concurrent use, and a request must be judged and
+// recorded before the next one is judged.
+type Votes struct {
+	grants   map[firingKey]grant
+	lowWater time.Time
+	fenced   bool
+	ran      []ranRecords // newest job set first; ran[0] is the current one
+}
 
 // NewVotes returns the empty memory of a node that may have voted in an earlier life
 // and forgotten: firings from before its start are fenced off.
-func NewVotes() *Votes { return &Votes{} }
+func NewVotes() *Votes {
+	return &Votes{grants: make(map[firingKey]grant), fenced: true, ran: []ranRecords{{holders: map[string]string{}}}}
+}
 
 // RestoreVotes returns the memory as an earlier life of this node left it on disk. No
-// fence is needed then.
-func RestoreVotes(votes []Vote, lowWater time.Time) *Votes { return &Votes{} }
+// fence is needed then, so it is only for a store that existed before this start and
+// was written by this very node. c is the clock of now: restored votes age from here.
+func RestoreVotes(votes []Vote, lowWater time.Time, c Clock) *Votes {
+	v := NewVotes()
+	v.fenced = false
+	v.lowWater = lowWater
+	v.Record(votes, c)
+	return v
+}
 
 // Ballot is the result of judging one request.
 type Ballot struct {
@@ -54,44 +138,240 @@ type Ballot struct {
 	Cast    []Vote   // new votes, to be recorded before any answer is sent
 }
 
-// Judge answers a request without changing anything.
-func (v *Votes) Judge(c VoterContext, r ClaimRequest) Ballot { return Ballot{} }
+// Judge answers a request without changing anything. The package documentation says
+// what has to happen before the answers are sent.
+func (v *Votes) Judge(c VoterContext, r ClaimRequest) Ballot {
+	b := Ballot{Answers: make([]Answer, len(r.Firings))}
+	refusal := judgeRequest(c, r)
+	lines := v.lines(c)
+	for i, f := range r.Firings {
+		a := &b.Answers[i]
+		isNew := false
+		switch {
+		case refusal != "":
+			a.Refusal = refusal
+		case c.LeaderJob == nil || !c.LeaderJob(f.Job):
+			a.Refusal = RefusedNotLeader
+		case f.Reboot():
+			*a, isNew = v.judgeOneShot(c, r, f.Job)
+		default:
+			*a, isNew = v.judgeFiring(lines, r, f)
+		}
+		if c.Bound && c.Running != nil {
+			a.Running = c.Running(f.Job)
+		}
+		if isNew && !r.Probe {
+			vote := Vote{Firing: f, InstanceID: r.InstanceID}
+			if f.Reboot() {
+				vote.JobSetID = r.JobSetID
+			}
+			b.Cast = append(b.Cast, vote)
+		}
+	}
+	return b
+}
 
-// Record remembers votes. A durable voter writes them first or right after, and
-// answers only when they are on disk.
-func (v *Votes) Record(votes []Vote, c Clock) {}
+// judgeRequest judges what holds for all firings of a request.
+func judgeRequest(c VoterContext, r ClaimRequest) Refusal {
+	switch {
+	case !c.Bound || r.InstanceID == "":
+		return RefusedUnbound
+	case len(r.Firings) > MaxFirings:
+		return RefusedTooMany
+	case c.Conflict:
+		return RefusedConflict
+	case r.Size != c.Size:
+		return RefusedSize
+	case r.Policy != c.Policy:
+		return RefusedPolicy
+	case r.JobSetID != c.JobSetID:
+		return RefusedJobSet
+	}
+	return ""
+}
 
-// Withdraw forgets votes just recorded whose answers were never sent (the disk
-// refused them).
-func (v *Votes) Withdraw(votes []Vote) {}
+// timeLines bound the instants on which a voter votes.
+type timeLines struct {
+	latest   time.Time
+	oldest   time.Time
+	lowWater time.Time // at or below: pruned
+	fence    time.Time // before: possibly voted on in an earlier life; zero: no fence
+}
 
-// Pruning lists what may be forgotten and the low-water mark that replaces it.
+// lines computes the bounds anew for each request, so that a corrected clock corrects
+// them too.
+func (v *Votes) lines(c VoterContext) timeLines {
+	now := c.Clock.Wall.Round(0)
+	l := timeLines{latest: now.Add(ClockSkew), oldest: now.Add(-VoteAge), lowWater: v.lowWater}
+	if v.fenced && c.Size > 1 {
+		// The earlier life could vote on firings up to ClockSkew ahead of its end.
+		l.fence = now.Add(-c.Clock.Uptime).Add(ClockSkew)
+	}
+	return l
+}
+
+func (v *Votes) judgeFiring(l timeLines, r ClaimRequest, f Firing) (a Answer, isNew bool) {
+	switch {
+	case f.At.After(l.latest):
+		return Answer{Refusal: RefusedTooEarly}, false
+	case f.At.Before(l.oldest), !l.lowWater.IsZero() && !f.At.After(l.lowWater):
+		return Answer{Refusal: RefusedTooOld}, false
+	}
+	// The fence comes after the votes: what this life granted, it remembers.
+	if g, ok := v.grants[keyOf(f)]; ok {
+		if holder := g.instance.Value(); holder != r.InstanceID {
+			return Answer{Refusal: RefusedTaken, Holder: holder}, false
+		}
+		return Answer{}, false
+	}
+	if f.At.Before(l.fence) {
+		return Answer{Refusal: RefusedFenced}, false
+	}
+	return Answer{}, true
+}
+
+func (v *Votes) judgeOneShot(c VoterContext, r ClaimRequest, job string) (a Answer, isNew bool) {
+	if holder, ok := v.records(r.JobSetID)[job]; ok {
+		switch holder {
+		case r.InstanceID:
+			return Answer{}, false
+		case "":
+			return Answer{Refusal: RefusedAlreadyRan}, false
+		}
+		return Answer{Refusal: RefusedTaken, Holder: holder}, false
+	}
+	if 1+c.Exchanged < Quorum(c.Size) {
+		return Answer{Refusal: RefusedNotSynced}, false
+	}
+	return Answer{}, true
+}
+
+// Record remembers votes. It is called before the next request is judged, and with a
+// durable voter the answers wait until the votes are on disk too.
+func (v *Votes) Record(votes []Vote, c Clock) {
+	for _, vote := range votes {
+		if vote.Firing.Reboot() {
+			v.recordsFor(vote.JobSetID)[vote.Firing.Job] = vote.InstanceID
+			continue
+		}
+		v.grants[keyOf(vote.Firing)] = grant{unique.Make(vote.InstanceID), c.Uptime}
+	}
+}
+
+// Withdraw forgets votes just recorded whose answers were never sent, because the disk
+// refused them; the answers become RefusedStorage. A vote that reached the disk all
+// the same does no harm: it can only refuse.
+func (v *Votes) Withdraw(votes []Vote) {
+	for _, vote := range votes {
+		if vote.Firing.Reboot() {
+			if records := v.records(vote.JobSetID); records[vote.Firing.Job] == vote.InstanceID {
+				delete(records, vote.Firing.Job)
+			}
+			continue
+		}
+		if g, ok := v.grants[keyOf(vote.Firing)]; ok && g.instance.Value() == vote.InstanceID {
+			delete(v.grants, keyOf(vote.Firing))
+		}
+	}
+}
+
+// Pruning lists what may be forgotten and the low-water mark that stands for it.
 type Pruning struct {
 	Votes    []Vote
 	LowWater time.Time
 }
 
-// Expired returns what may be forgotten by now, without changing anything.
-func (v *Votes) Expired(c Clock) Pruning { return Pruning{} }
+// Expired returns what may be forgotten by now, without changing anything: votes that
+// are VoteAge old by the monotonic clock and whose instants are that old by the wall
+// clock. Both, because a wall clock that once jumped ahead must neither free a firing
+// that could still be claimed nor (as a mark at its now would) deny the next hour.
+func (v *Votes) Expired(c Clock) Pruning {
+	p := Pruning{LowWater: v.lowWater}
+	oldest := c.Wall.Round(0).Add(-VoteAge)
+	for key, g := range v.grants {
+		f := key.firing()
+		if c.Uptime-g.cast < VoteAge || !f.At.Before(oldest) {
+			continue
+		}
+		p.Votes = append(p.Votes, Vote{Firing: f, InstanceID: g.instance.Value()})
+		if f.At.After(p.LowWater) {
+			p.LowWater = f.At
+		}
+	}
+	return p
+}
 
-// Prune applies p, after a durable voter has written the new mark.
-func (v *Votes) Prune(p Pruning) {}
+// Prune forgets the votes of p and raises the mark, after a durable voter has written
+// both.
+func (v *Votes) Prune(p Pruning) {
+	for _, vote := range p.Votes {
+		delete(v.grants, keyOf(vote.Firing))
+	}
+	if p.LowWater.After(v.lowWater) {
+		v.lowWater = p.LowWater
+	}
+}
 
 // LowWater returns the highest scheduled instant that was ever pruned; zero if none.
-func (v *Votes) LowWater() time.Time { return time.Time{} }
+func (v *Votes) LowWater() time.Time { return v.lowWater }
 
 // Len returns the number of scheduled votes held.
-func (v *Votes) Len() int { return 0 }
+func (v *Votes) Len() int { return len(v.grants) }
 
-// SetJobSet scopes the @reboot records: under a new id they start empty.
-func (v *Votes) SetJobSet(id string) {}
+// SetJobSet makes id the current job-set id, to which Ran and RanJobs refer. Records
+// of the last few ids are kept, for a reload that is taken back.
+func (v *Votes) SetJobSet(id string) {
+	if v.ran[0].jobSetID == id {
+		return
+	}
+	v.recordsFor(id)
+	i := slices.IndexFunc(v.ran, func(r ranRecords) bool { return r.jobSetID == id })
+	current := v.ran[i]
+	v.ran = slices.Insert(slices.Delete(v.ran, i, i+1), 0, current)
+	v.ran = v.ran[:min(len(v.ran), maxJobSets)]
+}
 
-// MarkRan records @reboot jobs as run under the job-set id. Records under another id
-// than the current one are ignored.
-func (v *Votes) MarkRan(jobSetID string, jobs ...string) {}
+// MarkRan records that @reboot jobs ran under the job-set id: those that peers tell
+// and those that this node starts itself. Records under another id than the current
+// one are ignored, as is what exceeds any sensible number.
+func (v *Votes) MarkRan(jobSetID string, jobs ...string) {
+	current := v.ran[0]
+	if current.jobSetID != jobSetID {
+		return
+	}
+	for _, job := range jobs {
+		if _, ok := current.holders[job]; !ok && job != "" && len(current.holders) < maxRanRecords {
+			current.holders[job] = ""
+		}
+	}
+}
 
-// Ran reports whether the job's one-shot is known to have run (or been granted).
-func (v *Votes) Ran(job string) bool { return false }
+// Ran reports whether the job's one-shot is known to have run, or was granted, under
+// the current job-set id.
+func (v *Votes) Ran(job string) bool {
+	_, ok := v.ran[0].holders[job]
+	return ok
+}
 
-// RanJobs lists the jobs known to have run, sorted.
-func (v *Votes) RanJobs() []string { return nil }
+// RanJobs lists the jobs of which Ran is true, sorted.
+func (v *Votes) RanJobs() []string { return slices.Sorted(maps.Keys(v.ran[0].holders)) }
+
+// records returns the one-shot records under a job-set id, nil if there are none.
+func (v *Votes) records(jobSetID string) map[string]string {
+	for _, r := range v.ran {
+		if r.jobSetID == jobSetID {
+			return r.holders
+		}
+	}
+	return nil
+}
+
+// recordsFor is records for writing.
+func (v *Votes) recordsFor(jobSetID string) map[string]string {
+	if records := v.records(jobSetID); records != nil {
+		return records
+	}
+	records := make(map[string]string)
+	v.ran = append(v.ran, ranRecords{jobSetID, records})
+	return records
+}
