@@ -191,7 +191,7 @@ func (p *parser) step(f *field, w word, text string, from int) (int, error) {
 		if most := f.max - from; most >= 1 {
 			hint += fmt.Sprintf(", or a step of at most %d", most)
 		}
-		return 0, p.fail(f, w, fmt.Sprintf("the step leaves the field: from %d it reaches nothing up to %d", from, f.max), hint)
+		return 0, p.fail(f, w, fmt.Sprintf("a step of %s from %d goes past %d", text, from, f.max), hint)
 	}
 	return n, nil
 }

@@ -56,22 +56,24 @@ func (s *Schedule) note(t int64, loc *time.Location) string {
 	if shown >= first || left == 0 {
 		return ""
 	}
-	missing, _ := s.calendar.next(shown)
-	what := fmt.Sprintf("%s does not exist", wall(missing, w))
-	if left > 1 {
-		what = fmt.Sprintf("%d times from %s on do not exist", left, wall(missing, w))
-	}
-	change := fmt.Sprintf("the clock goes from %s to %s", wall(shown, w), wall(first, w))
+	missing, _ := s.calendar.next(shown) // there is one: left > 0
+	what := wall(missing, w)
+	change := fmt.Sprintf("as the clock goes from %s to %s", wall(shown, first), wall(first, shown))
 	switch {
-	case s.fixed && t == seg.start:
-		return fmt.Sprintf("%s, as %s: runs right after that", what, change)
-	case s.fixed:
+	case s.fixed && t != seg.start:
 		return ""
+	case s.fixed && left == 1:
+		return fmt.Sprintf("%s does not exist, %s: runs right after that", what, change)
+	case s.fixed:
+		return fmt.Sprintf("%d times from %s on do not exist, %s: runs once, right after that", left, what, change)
 	}
 	if before, ok := s.prev(t-1, loc); ok && before >= seg.start {
 		return ""
 	}
-	return fmt.Sprintf("%s before it, as %s: left out", what, change)
+	if left == 1 {
+		return fmt.Sprintf("%s was left out, %s", what, change)
+	}
+	return fmt.Sprintf("%d times from %s on were left out, %s", left, what, change)
 }
 
 // wall formats a civil time, with its date if that differs from the date of near.
