@@ -1,0 +1,153 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mitchellh/cli"
+)
+
+// entry is one row of the command table.
+type entry struct {
+	name    string // words as typed
+	section string // heading in the list of commands; "" for groups, which are not listed
+	build   func(Meta) cli.Command
+}
+
+// The headings of the list of commands, in order.
+const (
+	sectionRun     = "Run"
+	sectionCluster = "Ask a running agent"
+	sectionFiles   = "Without an agent"
+)
+
+// table of all commands, in the order in which they are listed.
+func entries() []entry {
+	return []entry{
+		{"members", sectionCluster, func(m Meta) cli.Command { return &membersCommand{Meta: m} }},
+		{"leader", sectionCluster, func(m Meta) cli.Command { return &leaderCommand{Meta: m} }},
+		{"tls", "", tlsGroup},
+		{"tls ca", "", tlsCAGroup},
+		{"tls ca create", sectionFiles, func(m Meta) cli.Command { return &tlsCACreateCommand{Meta: m} }},
+		{"tls cert", "", tlsCertGroup},
+		{"tls cert create", sectionFiles, func(m Meta) cli.Command { return &tlsCertCreateCommand{Meta: m} }},
+		{"version", sectionFiles, func(m Meta) cli.Command { return &versionCommand{Meta: m} }},
+	}
+}
+
+// Run executes the command line args, without the program's name, and returns the
+// exit code.
+func Run(args []string, env Env) int {
+	if len(args) == 0 {
+		_, _ = fmt.Fprintln(env.Stderr, overview())
+		return exitMisuse
+	}
+	if strings.HasPrefix(args[0], "-") && !slices.Contains(helpFlags, args[0]) {
+		translated, code := translate(args, env)
+		if translated == nil {
+			return code
+		}
+		args = translated
+	}
+
+	commands := map[string]cli.CommandFactory{}
+	var names []string
+	for _, e := range entries() {
+		command := e.build(Meta{Env: env, name: e.name})
+		commands[e.name] = func() (cli.Command, error) { return command, nil }
+		names = append(names, e.name)
+	}
+	c := cli.NewCLI("yacron2", "")
+	c.Args = args
+	c.Commands = commands
+	c.HelpFunc = func(map[string]cli.CommandFactory) string { return overview() }
+	c.HelpWriter, c.ErrorWriter = env.Stdout, env.Stderr
+
+	if name := c.Subcommand(); name != "" && commands[name] == nil {
+		env.errorf("there is no command %q%s", name, didYouMean(name, names))
+		env.hintf("yacron2 -help lists the commands")
+		return exitMisuse
+	}
+	code, err := c.Run()
+	if err != nil {
+		env.errorf("%v", err)
+		return exitFailed
+	}
+	return code
+}
+
+// helpFlags ask for help wherever they stand.
+var helpFlags = []string{"-h", "-help", "--help"}
+
+// didYouMean returns a question after the nearest candidate, or "".
+func didYouMean(word string, candidates []string) string {
+	if near := nearest(word, candidates); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}
+
+// overview lists the commands under their headings.
+func overview() string {
+	var b strings.Builder
+	b.WriteString("Usage: yacron2 COMMAND [options] [arguments]\n\n" +
+		"A cron agent, alone or as a cluster that runs each job once.\n")
+	for _, section := range []string{sectionRun, sectionCluster, sectionFiles} {
+		b.WriteString("\n" + section + ":\n")
+		for _, e := range entries() {
+			if e.section == section {
+				fmt.Fprintf(&b, "  %-16s %s\n", e.name, e.build(Meta{}).Synopsis())
+			}
+		}
+	}
+	b.WriteString("\nyacron2 COMMAND -help tells more.")
+	return b.String()
+}
+
+// group is a word that only leads to its subcommands.
+type group struct {
+	Meta
+	synopsis string
+}
+
+func (g *group) Synopsis() string { return g.synopsis }
+
+func (g *group) Help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: yacron2 %s SUBCOMMAND [options] [arguments]\n\n%s.\n\nSubcommands:\n", g.name, g.synopsis)
+	for _, e := range g.below() {
+		fmt.Fprintf(&b, "\n  %-10s %s", strings.TrimPrefix(e.name, g.name+" "), e.build(Meta{}).Synopsis())
+	}
+	return b.String()
+}
+
+// HelpTemplate implements cli.CommandHelpTemplate: the help lists the subcommands
+// already.
+func (g *group) HelpTemplate() string { return "{{.Help}}" }
+
+// below returns the subcommands, one level down.
+func (g *group) below() []entry {
+	var list []entry
+	for _, e := range entries() {
+		if rest, ok := strings.CutPrefix(e.name, g.name+" "); ok && !strings.Contains(rest, " ") {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Run is called only if what follows is none of the subcommands.
+func (g *group) Run(args []string) int {
+	if len(args) == 0 {
+		_, _ = fmt.Fprintln(g.Stderr, g.Help())
+		return exitMisuse
+	}
+	var names []string
+	for _, e := range g.below() {
+		names = append(names, strings.TrimPrefix(e.name, g.name+" "))
+	}
+	g.errorf("yacron2 %s has no subcommand %q%s", g.name, args[0], didYouMean(args[0], names))
+	g.hintf("yacron2 %s -help lists the subcommands", g.name)
+	return exitMisuse
+}

@@ -1,0 +1,149 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"slices"
+
+	"github.com/yacron2/yacron2/api"
+)
+
+// membersCommand lists the nodes of the cluster as one agent sees them.
+type membersCommand struct{ Meta }
+
+func (c *membersCommand) flags() *flag.FlagSet {
+	fs := c.flagSet()
+	c.formatFlag(fs)
+	c.clientFlags(fs)
+	return fs
+}
+
+// Synopsis implements cli.Command.
+func (c *membersCommand) Synopsis() string { return "List the nodes of the cluster and their state" }
+
+// Help implements cli.Command.
+func (c *membersCommand) Help() string {
+	return help("members [options]", `
+Lists the nodes of the cluster as the agent asked sees them, itself first.
+
+  unknown      not contacted yet
+  self         the agent asked, or an address at which it answers itself
+  agreed       runs the same jobs
+  syncing      runs other jobs, for a short time so far
+  drifted      runs other jobs, for longer
+  unreachable  no contact
+  untrusted    its certificate, or ours over there, was not accepted
+  conflict     another process with the name of the agent asked
+
+A quorum is made of agreement in both directions: do not derive it by counting.
+An agent without a cluster has no members to list, which is no error. A cluster
+that is configured but does not run is one, and gives exit code 1.`, c.flags())
+}
+
+// member is one row of the list.
+type member struct {
+	Host      api.NullString `json:"host"` // null for the agent asked
+	Node      api.NullString `json:"node"`
+	Status    string         `json:"status"`
+	JobSetID  api.NullString `json:"job_set_id"`
+	LastSeen  api.Instant    `json:"last_seen"`
+	LastError api.NullString `json:"last_error"`
+	Stopping  bool           `json:"stopping"`
+}
+
+// membership is the JSON form of the list.
+type membership struct {
+	Enabled     bool           `json:"enabled"`
+	Error       string         `json:"error,omitempty"` // why a configured cluster does not run
+	Backend     string         `json:"backend"`
+	Node        string         `json:"node"` // the agent asked
+	ClusterSize int            `json:"cluster_size"`
+	Quorum      int            `json:"quorum"`
+	Quorate     bool           `json:"quorate"`
+	Leader      api.NullString `json:"leader"`
+	Members     []member       `json:"members"`
+}
+
+// Run implements cli.Command.
+func (c *membersCommand) Run(args []string) int {
+	if !c.parse(c.flags(), args, 0) {
+		return exitMisuse
+	}
+	client, err := c.client()
+	if err != nil {
+		return c.fail(err)
+	}
+	defer client.Close()
+	cluster, err := client.Cluster(context.Background())
+	if err != nil {
+		return c.fail(err)
+	}
+	code := exitOK
+	if cluster.Error != "" {
+		code = exitFailed
+	}
+	members := c.members(&cluster)
+	if c.format == formatJSON {
+		return max(code, c.json(membership{
+			Enabled: cluster.Enabled, Error: cluster.Error, Backend: cluster.Backend, Node: cluster.NodeName,
+			ClusterSize: cluster.ClusterSize, Quorum: cluster.Quorum, Quorate: cluster.Quorate,
+			Leader: cluster.Leader, Members: members,
+		}))
+	}
+	if c.clusterOff(&cluster) {
+		return code
+	}
+	c.headline(&cluster)
+	rows := make([][]string, len(members))
+	for i, m := range members {
+		status := m.Status
+		if m.Stopping {
+			status += ", stopping"
+		}
+		host, seen := string(m.Host), ago(m.LastSeen.Time, c.Now())
+		if m.Host == "" {
+			host, seen = "(asked)", "now"
+		}
+		rows[i] = []string{host, string(m.Node), status, shortID(string(m.JobSetID)), seen, string(m.LastError)}
+	}
+	table(c.Stdout, []string{"HOST", "NODE", "STATUS", "JOB SET", "LAST SEEN", "LAST ERROR"}, rows)
+	return code
+}
+
+// members returns the rows: the agent asked, unless it is among its own peers, and
+// then the peers as configured.
+func (c *membersCommand) members(cluster *api.Cluster) []member {
+	list := []member{}
+	if !cluster.Enabled {
+		return list
+	}
+	if !slices.ContainsFunc(cluster.Peers, func(p api.Peer) bool { return p.Status == api.PeerSelf }) {
+		list = append(list, member{
+			Node: api.NullString(cluster.NodeName), Status: api.PeerSelf,
+			JobSetID: api.NullString(cluster.JobSetID), Stopping: cluster.Stopping,
+		})
+	}
+	for _, p := range cluster.Peers {
+		list = append(list, member{
+			Host: api.NullString(p.Host), Node: p.NodeName, Status: p.Status, JobSetID: p.JobSetID,
+			LastSeen: p.LastSeen, LastError: p.LastError, Stopping: p.Stopping,
+		})
+	}
+	return list
+}
+
+func (c *membersCommand) headline(cluster *api.Cluster) {
+	rows := [][2]string{
+		{"Asked", cluster.NodeName + ", backend " + cluster.Backend},
+		{"Quorum", quorumText(cluster)},
+		{"Leader", leaderText(cluster)},
+	}
+	for _, text := range conflicts(cluster) {
+		rows = append(rows, [2]string{"CONFLICT", text})
+	}
+	pairs(c.Stdout, rows)
+	if cluster.Lease != nil {
+		c.printf("\nA lease in a store tells who leads, not who else takes part.\n")
+	}
+	c.printf("\n")
+}
