@@ -42,9 +42,9 @@ type Missed struct {
 // yet, any other job goes on from the new time at once. Steps back of less than a
 // minute, and of less than the job's own period, repeat nothing either.
 type Timetable struct {
-	now     time.Time
-	entries map[identity]*entry // all enabled jobs that have firings in time
-	queue   queue               // those that have a coming one
+	now       time.Time
+	positions map[identity]*position // all enabled jobs but @reboot
+	queue     positionQueue          // those that have a coming one
 }
 
 // identity tells whether a job of a new configuration is the same to the timetable.
@@ -77,8 +77,8 @@ func (t *Timetable) Next() time.Time {
 
 // NextOf returns the coming firing of a job, or the zero time if there is none.
 func (t *Timetable) NextOf(job *Job) time.Time {
-	if e := t.entries[identityOf(job)]; e != nil {
-		return e.next
+	if p := t.positions[identityOf(job)]; p != nil {
+		return p.next
 	}
 	return time.Time{}
 }
@@ -88,17 +88,17 @@ func (t *Timetable) NextOf(job *Job) time.Time {
 func (t *Timetable) Due(now time.Time) []Batch {
 	now = wallClock(now)
 	t.observe(now)
-	var due []firing
+	var due []dueFiring
 	for len(t.queue) > 0 && !t.queue[0].next.After(now) {
-		e := t.queue[0]
-		due = append(due, e.take(now))
-		if e.next.IsZero() {
+		p := t.queue[0]
+		due = append(due, p.take(now))
+		if p.next.IsZero() {
 			heap.Pop(&t.queue)
 		} else {
 			heap.Fix(&t.queue, 0)
 		}
 	}
-	slices.SortFunc(due, func(a, b firing) int {
+	slices.SortFunc(due, func(a, b dueFiring) int {
 		if c := a.at.Compare(b.at); c != 0 {
 			return c
 		}
@@ -125,23 +125,23 @@ func (t *Timetable) Due(now time.Time) []Batch {
 func (t *Timetable) Replace(jobs []*Job, now time.Time) {
 	now = wallClock(now)
 	t.observe(now)
-	old := t.entries
-	t.entries = make(map[identity]*entry, len(jobs))
-	t.queue = make(queue, 0, len(jobs))
+	old := t.positions
+	t.positions = make(map[identity]*position, len(jobs))
+	t.queue = make(positionQueue, 0, len(jobs))
 	for i, job := range jobs {
 		if !job.Enabled || job.Schedule.Reboot() {
 			continue
 		}
 		id := identityOf(job)
-		e := old[id]
-		if e == nil {
-			e = &entry{held: now}
-			e.next = job.Schedule.Next(now, job.Location)
+		p := old[id]
+		if p == nil {
+			p = &position{held: now}
+			p.next = job.Schedule.Next(now, job.Location)
 		}
-		e.job, e.index = job, i
-		t.entries[id] = e
-		if !e.next.IsZero() {
-			t.queue = append(t.queue, e)
+		p.job, p.index = job, i
+		t.positions[id] = e
+		if !p.next.IsZero() {
+			t.queue = append(t.queue, p)
 		}
 	}
 	heap.Init(&t.queue)
@@ -151,8 +151,8 @@ func (t *Timetable) Replace(jobs []*Job, now time.Time) {
 // zone), across any number of calls of Replace, or the zero time if it does not: the
 // job is unknown, disabled or @reboot.
 func (t *Timetable) HeldSince(job *Job) time.Time {
-	if e := t.entries[identityOf(job)]; e != nil {
-		return e.held
+	if p := t.positions[identityOf(job)]; p != nil {
+		return p.held
 	}
 	return time.Time{}
 }
@@ -160,13 +160,13 @@ func (t *Timetable) HeldSince(job *Job) time.Time {
 // Past lists the firings of a job in (from, to], ascending, none from before the
 // timetable held the job. Of more than 1,000 it lists the newest.
 func (t *Timetable) Past(job *Job, from, to time.Time) []time.Time {
-	e := t.entries[identityOf(job)]
-	if e == nil {
+	p := t.positions[identityOf(job)]
+	if p == nil {
 		return nil
 	}
 	from, to = wallClock(from), wallClock(to)
-	if from.Before(e.held) {
-		from = e.held
+	if from.Before(p.held) {
+		from = p.held
 	}
 	at, _ := job.Schedule.Newest(from, to, job.Location, maxPast)
 	return at
@@ -176,10 +176,10 @@ func (t *Timetable) Past(job *Job, from, to time.Time) []time.Time {
 func (t *Timetable) observe(now time.Time) {
 	if now.Before(t.now) {
 		t.queue = t.queue[:0]
-		for _, e := range t.entries {
-			e.setBack(now)
-			if !e.next.IsZero() {
-				t.queue = append(t.queue, e)
+		for _, p := range t.positions {
+			p.setBack(now)
+			if !p.next.IsZero() {
+				t.queue = append(t.queue, p)
 			}
 		}
 		heap.Init(&t.queue)
@@ -190,16 +190,16 @@ func (t *Timetable) observe(now time.Time) {
 // wallClock drops the monotonic reading, which would win in comparisons.
 func wallClock(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// queue is a heap of entries by their next firing.
-type queue []*entry
+// positionQueue is a heap of positions by their next firing.
+type positionQueue []*position
 
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].next.Before(q[j].next) }
-func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)        { *q = append(*q, x.(*entry)) }
-func (q *queue) Pop() any {
+func (q positionQueue) Len() int           { return len(q) }
+func (q positionQueue) Less(i, j int) bool { return q[i].next.Before(q[j].next) }
+func (q positionQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *positionQueue) Push(x any)        { *q = append(*q, x.(*position)) }
+func (q *positionQueue) Pop() any {
 	last := len(*q) - 1
-	e := (*q)[last]
+	p := (*q)[last]
 	(*q)[last] = nil
 	*q = (*q)[:last]
 	return e
