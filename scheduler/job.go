@@ -52,6 +52,16 @@ type Identity struct {
 	IsID bool // configured as a number
 }
 
+// RunAs is what a job's user and group resolve to on this machine. A nil id keeps the
+// agent's own; without a login name HOME and its like stay the agent's too.
+type RunAs struct {
+	UID, GID *uint32
+	Groups   []uint32 // supplementary groups of Login; none without one
+	Login    string   // "" for a number that no account has
+	Home     string
+	Shell    string // "" if the account names none
+}
+
 // Job is one job of the effective configuration: everything merged, validated and
 // resolved. A Job is immutable once loaded; a running instance keeps the Job it was
 // started with.
@@ -63,6 +73,7 @@ type Job struct {
 
 	Schedule     *Schedule // parsed; never nil
 	ScheduleText string    // as configured; the map form as its five or six fields
+	DayMatch     DayMatch  // already part of Schedule
 	UTC          bool      // as configured
 	Timezone     string    // IANA name, "UTC" for utc: true; "" for an unresolvable local zone
 	Location     *time.Location
@@ -78,9 +89,11 @@ type Job struct {
 
 	Environment      []EnvVar // env_file below defaults' and the job's environment
 	User, Group      *Identity
+	RunAs            *RunAs // nil: the agent's own user and group
 	WorkingDirectory string // "" inherits the agent's
 
 	StartingDeadline time.Duration // how late a firing may start; 0: never late
+	OwnDeadline      bool          // StartingDeadline was set for this job, not for all
 	ExecutionTimeout time.Duration // 0: none
 	KillTimeout      time.Duration // from SIGTERM to SIGKILL
 	FailsWhen        FailsWhen
