@@ -80,7 +80,7 @@ func (p *parser) field(f *field, w word) (fieldValues, error) {
 
 // item parses one element of a field's list into v.
 func (p *parser) item(f *field, v *fieldValues, w word) error {
-	text := strings.ToLower(w.text)
+	text := lower(w.text)
 	switch {
 	case text == "*":
 		v.all, v.star, v.open = true, true, true
@@ -226,10 +226,20 @@ func (p *parser) value(f *field, w word, text string) (int, error) {
 
 // within finds a (lower-cased) part of an item again, as it was written.
 func (p *parser) within(w word, part string) word {
-	if i := strings.Index(strings.ToLower(w.text), part); i >= 0 && i+len(part) <= len(w.text) {
+	if i := strings.Index(lower(w.text), part); i >= 0 {
 		return word{w.text[i : i+len(part)], w.offset + i}
 	}
 	return w
+}
+
+// lower lower-cases ASCII letters alone, so that offsets stay what they were.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
 }
 
 // named returns the value of a three-letter name.

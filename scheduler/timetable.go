@@ -139,7 +139,7 @@ func (t *Timetable) Replace(jobs []*Job, now time.Time) {
 			p.next = job.Schedule.Next(now, job.Location)
 		}
 		p.job, p.index = job, i
-		t.positions[id] = e
+		t.positions[id] = p
 		if !p.next.IsZero() {
 			t.queue = append(t.queue, p)
 		}
@@ -202,5 +202,5 @@ func (q *positionQueue) Pop() any {
 	p := (*q)[last]
 	(*q)[last] = nil
 	*q = (*q)[:last]
-	return e
+	return p
 }
