@@ -1,0 +1,12 @@
+package run
+
+import "github.com/hashicorp/go-hclog"
+
+// logger is an hclog.Logger that may be absent.
+type logger struct{ hclog.Logger }
+
+func (l logger) warn(text string, args ...any) {
+	if l.Logger != nil {
+		l.Warn(text, args...)
+	}
+}
