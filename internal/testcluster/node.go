@@ -120,6 +120,23 @@ func (n *Node) Stop() {
 	n.AwaitExit()
 }
 
+// Await waits for the end of an agent that is about to end, however it ends.
+func (n *Node) Await() {
+	n.tb.Helper()
+	if err := n.await(); err != nil {
+		n.tb.Fatal(err)
+	}
+}
+
+func (n *Node) await() error {
+	select {
+	case <-n.current().exited:
+		return nil
+	case <-time.After(Patience):
+		return fmt.Errorf("%s has not ended within %v", n.NodeName, Patience)
+	}
+}
+
 // AwaitExit waits for an agent that was told to stop. It must exit with code 0.
 func (n *Node) AwaitExit() {
 	n.tb.Helper()
@@ -129,13 +146,10 @@ func (n *Node) AwaitExit() {
 }
 
 func (n *Node) awaitExit() error {
-	p := n.current()
-	select {
-	case <-p.exited:
-	case <-time.After(Patience):
-		return fmt.Errorf("%s has not ended within %v after SIGTERM", n.NodeName, Patience)
+	if err := n.await(); err != nil {
+		return err
 	}
-	if state := p.cmd.ProcessState; !state.Success() {
+	if state := n.current().cmd.ProcessState; !state.Success() {
 		return fmt.Errorf("%s ended with %v, want exit code 0", n.NodeName, state)
 	}
 	return nil

@@ -12,7 +12,8 @@ const (
 	// takes how long is the benchmarks' to tell.
 	Patience = 30 * time.Second
 
-	pollEvery = 20 * time.Millisecond
+	pollEvery    = 20 * time.Millisecond
+	measureEvery = 2 * time.Millisecond
 )
 
 // Eventually waits for check to return nil and fails the test with its last error
@@ -68,4 +69,15 @@ func Expect[T comparable](what string, got, want T) error {
 		return nil
 	}
 	return fmt.Errorf("%s is %v, want %v", what, got, want)
+}
+
+// Measure waits for check to return nil, as Eventually does, and returns how long that
+// took. It looks more often than Eventually, since the figure is what it is for.
+func Measure(tb testing.TB, what string, check func() error) time.Duration {
+	tb.Helper()
+	start := time.Now()
+	if err := poll(Patience, measureEvery, check); err != nil {
+		tb.Fatalf("%s: not within %v: %v", what, Patience, err)
+	}
+	return time.Since(start)
 }

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/yacron2/yacron2/internal/testcluster"
+)
+
+// repetitions of each measurement: one operation of a benchmark is all of them, and
+// what is reported is their median and maximum.
+const repetitions = 20
+
+// report gives the median and the maximum of times.
+func report(b *testing.B, times []time.Duration) {
+	b.Helper()
+	slices.Sort(times)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(times[len(times)/2]), "median-ms")
+	b.ReportMetric(ms(times[len(times)-1]), "max-ms")
+	b.ReportMetric(0, "ns/op") // the sum of it all, with the way back, says nothing
+}
+
+// From the start of three processes at once to agreement of all on the leader.
+func BenchmarkColdStart(b *testing.B) {
+	for b.Loop() {
+		c := testcluster.New(b, testcluster.Options{})
+		var times []time.Duration
+		for range repetitions {
+			c.Start()
+			times = append(times, testcluster.Measure(b, "agreement", c.Agrees("yacron-a")))
+			c.Kill()
+		}
+		report(b, times)
+	}
+}
+
+// From the SIGKILL of the leader until both others see the next one.
+func BenchmarkKilledLeader(b *testing.B) {
+	benchmarkFailover(b, (*testcluster.Node).Kill)
+}
+
+// From the SIGTERM of the leader until both others see the next one.
+func BenchmarkStoppedLeader(b *testing.B) {
+	benchmarkFailover(b, func(n *testcluster.Node) { n.Signal(syscall.SIGTERM) })
+}
+
+func benchmarkFailover(b *testing.B, end func(*testcluster.Node)) {
+	for b.Loop() {
+		c := testcluster.New(b, testcluster.Options{Jobs: ticks})
+		leader := c.Nodes[0]
+		next := testcluster.All(leaderIs(c.Nodes[1], "yacron-b"), leaderIs(c.Nodes[2], "yacron-b"))
+		c.Start()
+		var times []time.Duration
+		for range repetitions {
+			c.AwaitAgreement("yacron-a")
+			end(leader)
+			times = append(times, testcluster.Measure(b, "the next leader", next))
+			leader.Await()
+			leader.Start()
+		}
+		report(b, times)
+		if doubled := c.Entries().Of(leaderJob).Duplicates(); len(doubled) > 0 {
+			b.Errorf("doubled firings: %v", doubled)
+		}
+	}
+}
+
+// From the SIGHUP of a node that had other jobs until all agree.
+func BenchmarkReloadToAgreement(b *testing.B) {
+	for b.Loop() {
+		c := testcluster.New(b, testcluster.Options{Jobs: ticks})
+		other := c.Nodes[2]
+		c.Start()
+		var times []time.Duration
+		for range repetitions {
+			c.AwaitAgreement("yacron-a")
+			other.WriteJobs(ticks(c.Journal)[:1]...)
+			other.Reload()
+			testcluster.Eventually(b, "disagreement", c.Nodes[0].SeesPeer(other, "syncing", "drifted"))
+			other.WriteJobs(ticks(c.Journal)...)
+			other.Reload()
+			times = append(times, testcluster.Measure(b, "agreement", c.Agrees("yacron-a")))
+		}
+		report(b, times)
+	}
+}
