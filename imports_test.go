@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 
 	"agent": {"agent/config", "api", "ui", "election", "gossip", "lease/...", "scheduler/...",
 		"internal/version"},
-	"agent/config": {"scheduler", "gossip", "lease", "election"},
+	"agent/config": {"scheduler", "scheduler/report", "gossip", "lease", "election"},
 
 	// Siblings: each sees the election, none sees another; the agent joins them.
 	"election":         {},
@@ -70,7 +70,7 @@ var testsMayImport = map[string][]string{
 var electionImports = []string{
 	"bytes", "cmp", "container/heap", "container/list", "crypto/sha256", "encoding/binary",
 	"encoding/hex", "errors", "fmt", "hash", "hash/fnv", "iter", "maps", "math", "math/bits",
-	"slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf8", "unique",
 }
 
 // goPackage is the part of "go list -json" that the checks need.
