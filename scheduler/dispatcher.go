@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/yacron2/yacron2/election"
 	"github.com/yacron2/yacron2/scheduler/history"
 )
 
@@ -37,16 +42,17 @@ type DispatcherConfig struct {
 	// Now reads the wall clock; nil means time.Now. Only firings are measured by it:
 	// delays and time limits run on the monotonic clock.
 	Now func() time.Time
-	// Random returns numbers in [0, 1) for jitter; nil means math/rand.
+	// Random returns numbers in [0, 1) for jitter and is safe for concurrent use; nil
+	// means math/rand.
 	Random func() float64
 	// Environ is the environment that every job inherits, KEY=value; nil means the
 	// agent's own.
 	Environ []string
-	// Stdout and Stderr receive the jobs' output.
+	// Stdout and Stderr receive the jobs' output; nil means the agent's own.
 	Stdout, Stderr io.Writer
 	// Events receives what happens, in order, from one goroutine, never while the
 	// Dispatcher holds a lock. What a receiver that is slower than the agent leaves
-	// unread is dropped beyond a bound, and counted. May be nil.
+	// unread is dropped beyond a bound, with a warning. May be nil.
 	Events func(Event)
 }
 
@@ -56,53 +62,293 @@ type Plan struct {
 	Elect bool   // election is configured
 }
 
+// phase is where a Dispatcher is in its life.
+type phase int
+
+const (
+	phaseNew phase = iota
+	phaseRunning
+	phaseQuiet   // no new firings
+	phaseStopped // no goroutine left, or the last ones ending
+)
+
 // Dispatcher owns everything between due and run: gates, claims, late starts, the
 // pending @reboot one-shots, concurrency, retries, cancellation and the record of it.
-type Dispatcher struct{ cfg DispatcherConfig }
+//
+// One goroutine, the loop, watches the clock and the coordinator. Nothing slow happens
+// there: processes are started by a few launchers in the order in which they became
+// due, each batch of claims and each running instance has a goroutine of its own, and
+// a recorder writes down what did not run.
+type Dispatcher struct {
+	cfg      DispatcherConfig
+	log      hclog.Logger
+	records  *recorder
+	launcher *launcher
+	live     liveCounts
+	environ  []string
+
+	wake    chan struct{} // to the loop: look again
+	ctx     context.Context
+	cancel  context.CancelFunc
+	workers sync.WaitGroup // the loop, claims and launchers
+	runs    sync.WaitGroup // one per instance
+
+	// mu guards what follows. No method of the coordinator, the runner, the history
+	// or a receiver is called while it is held, so that any of them may ask back.
+	mu          sync.Mutex
+	phase       phase
+	planned     bool // a plan was applied
+	booted      bool // the @reboot jobs had their chance
+	elect       bool
+	coordinator Coordinator
+	view        *election.View // of the newest pass
+	recheck     bool           // the view or the plan changed since
+	jobs        []*entry       // in configuration order
+	entries     map[string]*entry
+	table       *Timetable
+	clock       clock
+	consumed    consumed
+	parked      parked
+	retries     retryHeap
+	reboots     map[string]*pendingReboot
+	logs        finishedLogs
+	busy        int           // claims, launches and instances that Drain waits for
+	changed     chan struct{} // closed and replaced when the view or the plan changed
+	settled     chan struct{} // closed and replaced when busy fell or an instance ended
+}
+
+// entry is all that is known under one job name. It outlives its job while instances
+// run.
+type entry struct {
+	name      string
+	job       *Job // nil while no such job is configured
+	instances []*instance
+	retry     *retryState
+	finished  finishedLog
+	missed    *history.Missed
+	decided   decisionRing
+}
 
 // NewDispatcher validates the configuration. Nothing runs before Start.
-func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) { return &Dispatcher{cfg: cfg}, nil }
+func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
+	switch {
+	case cfg.Runner == nil:
+		return nil, errors.New("dispatcher: no runner")
+	case cfg.History == nil:
+		return nil, errors.New("dispatcher: no history")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
+	if cfg.Stdout == nil {
+		cfg.Stdout = os.Stdout
+	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = os.Stderr
+	}
+	environ := cfg.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	d := &Dispatcher{
+		cfg:      cfg,
+		log:      cfg.Logger.Named("dispatcher"),
+		environ:  inheritedEnvironment(environ),
+		wake:     make(chan struct{}, 1),
+		entries:  make(map[string]*entry),
+		consumed: newConsumed(),
+		reboots:  make(map[string]*pendingReboot),
+		changed:  make(chan struct{}),
+		settled:  make(chan struct{}),
+	}
+	d.live.running = make(map[string]int)
+	d.logs.limit = logBytes
+	d.records = newRecorder(cfg.History, cfg.Events, d.log)
+	d.launcher = newLauncher(max(4, runtime.GOMAXPROCS(0)), d.launch)
+	return d, nil
+}
 
-// Start begins to fire. ctx bounds the Dispatcher's life only through Stop: its end
-// stops new firings like Quiesce. @reboot jobs run once, with the first plan.
-func (d *Dispatcher) Start(ctx context.Context) error { return nil }
+// Start begins to fire. Its end stops new firings like Quiesce; running jobs go on
+// until Stop. @reboot jobs run once, with the first plan.
+func (d *Dispatcher) Start(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.phase != phaseNew {
+		return errors.New("dispatcher: started before")
+	}
+	d.phase = phaseRunning
+	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	d.clock.reset(d.now())
+	if d.planned {
+		// Nothing that was due before the start is made up for.
+		d.table = NewTimetable(d.plannedJobs(), d.clock.wall)
+	}
+	d.records.start()
+	d.workers.Go(func() { d.loop(ctx) })
+	return nil
+}
 
 // Apply puts a plan into effect, before or after Start; running instances keep the
 // job they were started with.
-func (d *Dispatcher) Apply(plan Plan) {}
+func (d *Dispatcher) Apply(plan Plan) {
+	d.pass() // what is due by the old plan is due
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.entries
+	d.entries = make(map[string]*entry, len(plan.Jobs))
+	d.jobs = make([]*entry, 0, len(plan.Jobs))
+	for _, job := range plan.Jobs {
+		e := before[job.Name]
+		if e == nil {
+			e = &entry{name: job.Name}
+		}
+		delete(before, job.Name)
+		d.entries[job.Name] = e
+		d.jobs = append(d.jobs, e)
+		if !job.Enabled {
+			d.abandonRetry(e, abandonedDisabled)
+		}
+		d.parked.reload(e, job)
+		e.job = job
+	}
+	for name, e := range before {
+		d.abandonRetry(e, abandonedRemoved)
+		d.parked.reload(e, nil)
+		e.job = nil
+		d.logs.drop(e)
+		if len(e.instances) > 0 {
+			d.entries[name] = e
+		}
+	}
+	d.consumed.forget(d.entries)
+	d.elect = plan.Elect
+	d.planned = true
+	if d.table != nil {
+		d.table.Replace(plan.Jobs, d.now())
+	} else if d.phase == phaseRunning {
+		d.table = NewTimetable(plan.Jobs, d.now())
+	}
+	d.announceChange()
+}
+
+// plannedJobs returns the jobs in configuration order. mu is held.
+func (d *Dispatcher) plannedJobs() []*Job {
+	jobs := make([]*Job, len(d.jobs))
+	for i, e := range d.jobs {
+		jobs[i] = e.job
+	}
+	return jobs
+}
 
 // SetCoordinator hands over the coordinator that is up now, or nil when there is none
 // ("no manager"). The Dispatcher is the one reader of its Updates channel and tells of
 // them with an Event of kind ViewChanged.
-func (d *Dispatcher) SetCoordinator(c Coordinator) {}
+func (d *Dispatcher) SetCoordinator(c Coordinator) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.coordinator = c
+	d.announceChange()
+}
+
+// announceChange makes the loop and all waiting claims look again. mu is held.
+func (d *Dispatcher) announceChange() {
+	d.recheck = true
+	close(d.changed)
+	d.changed = make(chan struct{})
+	d.poke()
+}
+
+// poke makes the loop look again.
+func (d *Dispatcher) poke() {
+	select {
+	case d.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
 
 // Quiesce stops new firings for good: pending retries and claims end, manual starts
-// get ErrStopping. Running jobs go on.
-func (d *Dispatcher) Quiesce() {}
+// get ErrStopping. Running jobs go on, and so does what was granted before.
+func (d *Dispatcher) Quiesce() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.quiesce()
+}
 
-// Drain waits until nothing runs any more, or for ctx.
-func (d *Dispatcher) Drain(ctx context.Context) error { return nil }
+func (d *Dispatcher) quiesce() {
+	if d.phase > phaseRunning {
+		return
+	}
+	d.phase = phaseQuiet
+	for _, e := range d.jobs {
+		d.abandonRetry(e, abandonedStopping)
+	}
+	d.parked.clear()
+	clear(d.reboots)
+	d.announceChange()
+}
 
-// CancelAll cancels every running instance and returns at once; see Drain.
-func (d *Dispatcher) CancelAll() {}
+// Drain waits until nothing runs, starts or waits for a claim any more, or for ctx.
+func (d *Dispatcher) Drain(ctx context.Context) error {
+	for {
+		d.mu.Lock()
+		busy, settled := d.busy, d.settled
+		d.mu.Unlock()
+		if busy == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-settled:
+		}
+	}
+}
+
+// hold counts one more thing that Drain waits for; release ends it. mu is held.
+func (d *Dispatcher) hold() { d.busy++ }
+
+func (d *Dispatcher) release() {
+	d.busy--
+	close(d.settled)
+	d.settled = make(chan struct{})
+}
 
 // Stop quiesces, drains, cancels what still runs when ctx ends, and ends every
-// goroutine. It returns the context's error if runs had to be cancelled.
-func (d *Dispatcher) Stop(ctx context.Context) error { return nil }
+// goroutine. It returns the context's error if runs had to be cancelled. It is
+// idempotent.
+func (d *Dispatcher) Stop(ctx context.Context) error {
+	d.mu.Lock()
+	if d.phase == phaseNew {
+		d.phase = phaseStopped
+	}
+	started := d.cancel != nil
+	d.quiesce()
+	d.mu.Unlock()
+	if !started {
+		return nil
+	}
+	err := d.Drain(ctx)
+	d.mu.Lock()
+	d.phase = phaseStopped
+	d.mu.Unlock()
+	d.cancel()
+	if err != nil {
+		d.CancelAll()
+	}
+	d.workers.Wait()
+	if err != nil {
+		d.CancelAll() // what a launcher had in hand
+	}
+	d.runs.Wait()
+	d.records.stop()
+	return err
+}
 
-// StartJob starts the job now, whatever schedule and election say: ErrUnknownJob,
-// ErrDisabled or ErrStopping. While an instance runs, Forbid starts nothing and
-// Replace ends the old instances first; both return nil.
-func (d *Dispatcher) StartJob(ctx context.Context, name string) error { return nil }
-
-// CancelJob cancels every instance of the job and its retries, and returns after
-// their end: ErrUnknownJob, ErrNotRunning, or the error of ctx.
-func (d *Dispatcher) CancelJob(ctx context.Context, name string) error { return nil }
-
-// IsRunning reports whether an instance of the job runs here. It takes no lock that is
-// held while anything else is called.
-func (d *Dispatcher) IsRunning(name string) bool { return false }
-
-// Logs returns the newest running instance of the job, else the last one that
-// finished, for its ring of output lines.
-func (d *Dispatcher) Logs(name string) (Process, bool) { return nil, false }
+// now reads the wall clock, without the monotonic reading.
+func (d *Dispatcher) now() time.Time { return d.cfg.Now().Round(0).UTC() }

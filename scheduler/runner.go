@@ -6,13 +6,22 @@ import "github.com/yacron2/yacron2/scheduler/run"
 type Runner interface {
 	// Start starts what spec says. A command that cannot be started is a Process
 	// that has ended already, with the reason in its Result.
-	Start(spec run.Spec) (Process, error)
+	Start(spec run.Spec) Process
 }
 
-// Process is one started command.
+// Process is one started command. Its methods are safe for concurrent use.
 type Process interface {
-	PID() int              // 0 if nothing was started
+	PID() int              // 0 unless the process exists
 	Done() <-chan struct{} // closed when Result is final
 	Result() run.Result    // valid after Done
-	Cancel()               // terminates the process group, returning at once
+	Cancel()               // ends the process group, returning at once
+	Log() *run.Log         // the last lines; may be kept when the Process is gone
 }
+
+var _ Process = (*run.Process)(nil)
+
+// ProcessRunner runs real processes.
+type ProcessRunner struct{}
+
+// Start implements Runner.
+func (ProcessRunner) Start(spec run.Spec) Process { return run.Start(spec) }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/yacron2/yacron2/scheduler/history"
@@ -18,19 +19,6 @@ const (
 	TriggerManual   Trigger = "manual"
 )
 
-// Decided is what became of one firing, or of several in a row with the same verdict.
-type Decided struct {
-	Firing  time.Time // scheduled instant (the newest of a row); zero for @reboot
-	First   time.Time // the oldest of a row
-	Count   int       // how many firings the row has
-	At      time.Time // when it was decided
-	Trigger Trigger
-	Outcome string // run, skipped, denied, missed, pending, deferred, abandoned
-	Code    string // short and stable
-	Reason  string // in words
-	Owner   string // node that runs it instead; "" if none is known
-}
-
 // RetryStatus tells of a pending retry.
 type RetryStatus struct {
 	Attempt  int       // number of the coming attempt, from 2
@@ -42,7 +30,7 @@ type RetryStatus struct {
 type JobStatus struct {
 	Job           *Job
 	Running       bool
-	PIDs          []int     // of instances whose process exists
+	PIDs          []int     // of instances whose process exists, oldest first
 	NextAt        time.Time // coming firing, also while running; zero: none
 	LastRun       *history.Run
 	LastMissed    *history.Missed // of this process
@@ -50,15 +38,6 @@ type JobStatus struct {
 	Retry         *RetryStatus
 	RebootPending bool // a deferred @reboot one-shot
 }
-
-// Jobs returns every job in configuration order.
-func (d *Dispatcher) Jobs() []JobStatus { return nil }
-
-// Job returns one job.
-func (d *Dispatcher) Job(name string) (JobStatus, bool) { return JobStatus{}, false }
-
-// Decisions returns what became of the job's recent firings, oldest first.
-func (d *Dispatcher) Decisions(name string) []Decided { return nil }
 
 // Summary is what a node tells the fleet about one job.
 type Summary struct {
@@ -68,5 +47,91 @@ type Summary struct {
 	Last    *history.Run // nil: none yet
 }
 
+// Jobs returns every job in configuration order.
+func (d *Dispatcher) Jobs() []JobStatus {
+	d.mu.Lock()
+	jobs := make([]JobStatus, len(d.jobs))
+	for i, e := range d.jobs {
+		jobs[i] = d.status(e)
+	}
+	d.mu.Unlock()
+	for i := range jobs {
+		jobs[i].LastRun = d.lastRun(jobs[i].Job.Name)
+	}
+	return jobs
+}
+
+// Job returns one job.
+func (d *Dispatcher) Job(name string) (JobStatus, bool) {
+	d.mu.Lock()
+	e := d.entries[name]
+	if e == nil || e.job == nil {
+		d.mu.Unlock()
+		return JobStatus{}, false
+	}
+	s := d.status(e)
+	d.mu.Unlock()
+	s.LastRun = d.lastRun(name)
+	return s, true
+}
+
+func (d *Dispatcher) lastRun(name string) *history.Run {
+	last, ok := d.cfg.History.LastRun(name)
+	if !ok {
+		return nil
+	}
+	return &last
+}
+
+// status tells all but the last run. mu is held.
+func (d *Dispatcher) status(e *entry) JobStatus {
+	s := JobStatus{
+		Job:           e.job,
+		Running:       len(e.instances) > 0,
+		LastMissed:    e.missed,
+		LastDecision:  e.decided.newest(),
+		RebootPending: d.reboots[e.name] != nil,
+	}
+	for _, inst := range e.instances {
+		if inst.process != nil {
+			if pid := inst.process.PID(); pid != 0 {
+				s.PIDs = append(s.PIDs, pid)
+			}
+		}
+	}
+	if d.table != nil {
+		s.NextAt = d.table.NextOf(e.job)
+	}
+	if r := e.retry; r != nil && (r.armed || r.queued) {
+		s.Retry = &RetryStatus{Attempt: r.count + 1, Deferred: r.deferred}
+		if !r.waiting {
+			s.Retry.At = d.now().Add(time.Until(r.due))
+		}
+	}
+	return s
+}
+
+// Decisions returns what became of the job's recent firings, oldest first.
+func (d *Dispatcher) Decisions(name string) []Decided {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.entries[name]
+	if e == nil {
+		return nil
+	}
+	return slices.Clone(e.decided.rows)
+}
+
 // Summaries returns the summary of every job by name.
-func (d *Dispatcher) Summaries() map[string]Summary { return nil }
+func (d *Dispatcher) Summaries() map[string]Summary {
+	jobs := d.Jobs()
+	summaries := make(map[string]Summary, len(jobs))
+	for _, j := range jobs {
+		s := Summary{Running: j.Running, Enabled: j.Job.Enabled, NextAt: j.NextAt, Last: j.LastRun}
+		if s.Running {
+			s.NextAt = time.Time{}
+		}
+		summaries[j.Job.Name] = s
+	}
+	return summaries
+}

@@ -1,0 +1,160 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+// parkedFiring was due here, but not this node's to run at that moment.
+type parkedFiring struct {
+	firing
+	verdict election.Decision // the newest one that was not to run it here
+	until   time.Time
+}
+
+// parked keeps the firings that were due here and not run here, for as long as they may
+// still start: should this node become their owner, it asks for them, the oldest first.
+// Whatever the former owner claimed is then denied, and what it had not reached runs
+// late. Only what was due in this process is here, so the instant since which a job has
+// been held needs no thought; and each firing leaves the list when it is asked for, so
+// it is asked for once, however often ownership moves.
+type parked struct {
+	list   []*parkedFiring // in the order in which they were due
+	expiry time.Time       // the earliest until; zero: none
+}
+
+func (p *parked) add(f *parkedFiring) {
+	p.list = append(p.list, f)
+	p.expire(f.until)
+}
+
+func (p *parked) expire(until time.Time) {
+	if p.expiry.IsZero() || until.Before(p.expiry) {
+		p.expiry = until
+	}
+}
+
+func (p *parked) clear() { *p = parked{} }
+
+// reload drops the firings of a job that is gone, disabled, or has another schedule or
+// zone than the one that they were due by. It is called before e.job changes.
+func (p *parked) reload(e *entry, job *Job) {
+	if e.job == nil || job != nil && job.Enabled && identityOf(e.job) == identityOf(job) {
+		return
+	}
+	kept := p.list[:0]
+	for _, f := range p.list {
+		if f.entry != e {
+			kept = append(kept, f)
+		}
+	}
+	clear(p.list[len(kept):])
+	p.list = kept
+}
+
+// resumeParked looks at the parked firings again: those that are this node's now are
+// started or returned to be claimed, those whose time is over are recorded. mu is held.
+func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*firing) {
+	p := &d.parked
+	expired := !p.expiry.IsZero() && now.After(p.expiry)
+	if len(p.list) == 0 || !viewChanged && !expired {
+		return nil
+	}
+	list := p.list
+	kept := list[:0]
+	p.expiry = time.Time{}
+	for _, f := range list {
+		job := f.entry.job
+		v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
+		switch {
+		case now.After(f.until):
+			d.parkedOver(f, v)
+			continue
+		case v.Action != election.Run:
+			if v.Owner == "" {
+				v.Owner = f.verdict.Owner // whoever was to run it before
+			}
+			f.verdict = v
+		case !d.needsClaim(job):
+			if d.inheritsFrom(f) {
+				f.trigger = TriggerLate
+				d.fire(&f.firing, of(DecidedRun, v))
+				continue
+			}
+		default:
+			f.trigger = TriggerLate
+			if d.askable(&f.firing) {
+				claims = append(claims, &f.firing)
+			}
+			continue
+		}
+		kept = append(kept, f)
+		p.expire(f.until)
+	}
+	clear(list[len(kept):])
+	p.list = kept
+	return claims
+}
+
+// parkedOver ends a parked firing whose time is over. It is lost if nobody is known to
+// have been there to run it. mu is held.
+func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
+	if v.Action == election.Run {
+		v = f.verdict // ownership came without the firing
+	}
+	if !d.elsewhere(v) {
+		d.decide(&f.firing, of(DecidedMissed, v))
+	}
+}
+
+// elsewhere reports whether a decision not to run something here names another process
+// that does.
+func (d *Dispatcher) elsewhere(v election.Decision) bool {
+	switch v.Code {
+	case election.CodeNotLeader, election.CodeNotOwner:
+		return v.Owner != d.cfg.Node
+	case election.CodeTwin:
+		return true
+	}
+	return false
+}
+
+// inheritsFrom reports whether this node, now to run a PreferLeader job, makes up for a
+// firing of the former owner: only if that one became unreachable or hands over, and the
+// firing was due after the last exchange with it. mu is held.
+func (d *Dispatcher) inheritsFrom(f *parkedFiring) bool {
+	if d.view == nil || f.verdict.Owner == "" {
+		return false
+	}
+	found := false
+	for _, peer := range d.view.Peers() {
+		if peer.NodeName != f.verdict.Owner {
+			continue
+		}
+		if peer.Status.Fresh() && !peer.Stopping || !f.at.After(peer.LastSeen) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// late tells how late a firing is.
+func late(now, at time.Time) string { return now.Sub(at).Round(time.Millisecond).String() }
+
+// onTime is how late a firing may start even if its job is never to start late: no
+// process starts at the very instant.
+const onTime = time.Second
+
+// deadline is until when a firing of the job may start.
+func deadline(job *Job, at time.Time) time.Time {
+	return at.Add(max(job.StartingDeadline, onTime))
+}
+
+// tooLate is the verdict on a firing that was reached after its deadline.
+func tooLate(job *Job, at, now time.Time) verdict {
+	return verdict{outcome: DecidedMissed, code: CodeLate, reason: fmt.Sprintf(
+		"reached %s after its instant, the starting deadline is %s", late(now, at), job.StartingDeadline)}
+}
