@@ -1,0 +1,281 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker compares a tree with the schema: keys, types, and what must be there.
+// Ranges and everything that needs more than one key are checked on the merged
+// values later.
+type checker struct {
+	out  *collector
+	src  *source
+	path []step
+	job  string // the job that the path is in
+}
+
+func (c *checker) fail(at pos, message, hint string) {
+	c.out.add(at, Diagnostic{Severity: Error, Job: c.job, Key: pathString(c.path), Message: message, Hint: hint})
+}
+
+// name returns the last key of the path as the file spells it, for messages.
+func (c *checker) name(f *field) string {
+	if f.name != "" {
+		return f.spelled(c.src.dialect)
+	}
+	for i := len(c.path) - 1; i >= 0; i-- {
+		if c.path[i].index < 0 {
+			if c.src.dialect == hclDialect {
+				return snakeCase(c.path[i].key)
+			}
+			return c.path[i].key
+		}
+	}
+	return "the file"
+}
+
+// check reports whether a value (and all below it) has the right form.
+func (c *checker) check(n *node, f *field) bool {
+	switch f.kind {
+	case anyKind:
+		return true
+	case mapKind, secretKind:
+		return c.mapping(n, f)
+	case freeMapKind:
+		return c.freeMap(n, f)
+	case listKind:
+		return c.list(n, f)
+	case eitherKind:
+		if n.kind == scalar && !(n.blank() && f.elem.kind != textKind) {
+			return c.scalarOf(n, f, f.elem)
+		}
+		if n.kind != f.other.nodeKind() {
+			c.mismatch(n, f)
+			return false
+		}
+		return c.check(n, f.other)
+	}
+	return c.scalarOf(n, f, f)
+}
+
+// nodeKind is the kind of node that a field's value is.
+func (f *field) nodeKind() kind {
+	switch f.kind {
+	case mapKind, freeMapKind, secretKind:
+		return mapping
+	case listKind:
+		return list
+	}
+	return scalar
+}
+
+func (c *checker) mismatch(n *node, f *field) {
+	got, hint := "", ""
+	switch {
+	case n.kind == mapping:
+		got = "a mapping"
+	case n.kind == list:
+		got = "a list"
+	case n.blank():
+		got = "nothing"
+		switch {
+		case c.src.dialect != yamlDialect:
+		case f.nodeKind() == mapping:
+			hint = "remove the key, or write {} for an empty mapping; check the indentation of the lines below"
+		case f.nodeKind() == list:
+			hint = "remove the key, or write [] for an empty list; check the indentation of the lines below"
+		}
+	case f.sealed || f.kind == secretKind:
+		got = "a text"
+	default:
+		got = quote(n.text)
+	}
+	if f.kind == secretKind && n.kind == scalar {
+		hint = "give the secret as value, " + c.spell("fromFile") + " or " + c.spell("fromEnvVar") + " below this key"
+	}
+	c.fail(n.pos, c.name(f)+" must be "+f.noun()+", not "+got, hint)
+}
+
+func (c *checker) spell(key string) string {
+	if c.src.dialect == hclDialect {
+		return snakeCase(key)
+	}
+	return key
+}
+
+// scalarOf checks a scalar against kind; f is the key that is named in messages.
+func (c *checker) scalarOf(n *node, f, kind *field) bool {
+	ok := n.kind == scalar
+	hint := ""
+	if ok {
+		switch kind.kind {
+		case boolKind:
+			_, ok = parseBool(n.text)
+		case intKind:
+			_, ok = parseInt(n.text)
+		case floatKind:
+			_, ok = parseFloat(n.text)
+		case enumKind:
+			ok = slices.Contains(kind.enum, n.text)
+			if near := nearest(n.text, kind.enum); !ok && near != "" {
+				hint = "did you mean " + near + "?"
+			}
+		case identityKind:
+			ok = n.text != ""
+		}
+	}
+	if !ok {
+		if hint != "" {
+			c.fail(n.pos, c.name(f)+" must be "+f.noun()+", not "+quote(n.text), hint)
+		} else {
+			c.mismatch(n, f)
+		}
+	}
+	return ok
+}
+
+func (c *checker) list(n *node, f *field) bool {
+	if n.kind != list {
+		c.mismatch(n, f)
+		return false
+	}
+	ok := true
+	for i, item := range n.items {
+		c.path = append(c.path, step{index: i})
+		ok = c.check(item, f.elem) && ok
+		c.path = c.path[:len(c.path)-1]
+	}
+	return ok
+}
+
+func (c *checker) freeMap(n *node, f *field) bool {
+	if n.kind != mapping {
+		c.mismatch(n, f)
+		return false
+	}
+	ok := true
+	for i := range n.entries {
+		e := &n.entries[i]
+		if e.value.kind != scalar {
+			c.path = append(c.path, step{key: e.key, index: -1})
+			c.fail(e.value.pos, c.name(f)+": the value of "+quote(e.key)+" must be a text", "")
+			c.path = c.path[:len(c.path)-1]
+			ok = false
+		}
+	}
+	return ok
+}
+
+func (c *checker) mapping(n *node, f *field) bool {
+	if n.kind != mapping {
+		c.mismatch(n, f)
+		return false
+	}
+	ok := true
+	for i := range n.entries {
+		e := &n.entries[i]
+		k := f.key(e.key)
+		c.path = append(c.path, step{key: e.key, index: -1})
+		if k == nil {
+			c.unknown(e, f)
+			ok = false
+		} else {
+			ok = c.check(e.value, k) && ok
+		}
+		c.path = c.path[:len(c.path)-1]
+	}
+	var missing []string
+	for _, k := range f.keys {
+		if k.required && n.get(k.name) == nil {
+			missing = append(missing, strconv.Quote(k.spelled(c.src.dialect)))
+		}
+	}
+	if len(missing) > 0 {
+		what := c.name(f)
+		if f.name == "" && len(c.path) > 0 && c.path[len(c.path)-1].index >= 0 {
+			what = "entry " + strconv.Itoa(c.path[len(c.path)-1].index+1) + " of " + what
+		}
+		if f == jobKeys {
+			what = "this job"
+		}
+		noun := "key "
+		if len(missing) > 1 {
+			noun = "keys "
+		}
+		c.fail(n.pos, what+" lacks the "+noun+andList(missing), "")
+		ok = false
+	}
+	if f.kind == secretKind {
+		ok = c.oneSource(n, f) && ok
+	}
+	return ok
+}
+
+// oneSource makes sure that a secret comes from one place.
+func (c *checker) oneSource(n *node, f *field) bool {
+	var given []string
+	at := n.pos
+	for i := range n.entries {
+		e := &n.entries[i]
+		if isSecretSource(e.key) && e.value.kind == scalar && e.value.text != "" {
+			given = append(given, c.spell(e.key))
+			at = e.pos
+		}
+	}
+	if len(given) > 1 {
+		c.fail(at, c.name(f)+" has more than one source: "+andList(given), "keep one of them")
+		return false
+	}
+	return true
+}
+
+func isSecretSource(key string) bool {
+	return key == "value" || key == "fromFile" || key == "fromEnvVar"
+}
+
+// unknown reports a key that the schema does not have at this place.
+func (c *checker) unknown(e *entry, f *field) {
+	d := c.src.dialect
+	var names []string
+	for _, k := range f.keys {
+		names = append(names, k.spelled(d))
+	}
+	hint := ""
+	if near := nearest(e.key, names); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if places := whereKey(fileKeys, e.key, d); len(places) > 0 {
+		// jobs and defaults have the same keys: name the place nearest by path.
+		hint = "this key belongs to " + places[0]
+		if at := pathString(c.path); strings.HasPrefix(at, "jobs[") {
+			for _, p := range places {
+				if strings.HasPrefix(p, "jobs.") {
+					hint = "this key belongs to " + strings.TrimPrefix(p, "jobs.")
+					break
+				}
+			}
+		}
+	} else if len(names) <= 12 {
+		hint = "known keys: " + strings.Join(names, ", ")
+	}
+	where := ""
+	if len(c.path) > 1 {
+		c.path = c.path[:len(c.path)-1]
+		where = " in " + c.name(f)
+		if f == jobKeys {
+			where = " in a job"
+		}
+		c.path = append(c.path, step{key: e.key, index: -1})
+	}
+	c.fail(e.pos, "unknown key "+quote(e.key)+where, hint)
+}
+
+// andList joins words to "a, b and c".
+func andList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

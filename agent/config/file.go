@@ -1,0 +1,285 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// file is one file that was read, with what it includes.
+type file struct {
+	src      *source
+	includes []*file
+	defaults *node // inherited and own ones; nil if there are none
+	jobs     []rawJob
+	sections []entry // top-level keys of the whole configuration
+}
+
+// rawJob is one job as written, with the defaults that apply to it.
+type rawJob struct {
+	node     *node
+	defaults *node
+	sound    bool // the form of node was checked without an error
+}
+
+// directory reads the files of one directory, by name.
+func (l *loader) directory(dir string) []*file {
+	l.watch(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		l.failFile(dir, "cannot read this directory: "+reason(err), "")
+		return nil
+	}
+	var files []*file
+	for _, e := range entries { // sorted by ReadDir
+		name := e.Name()
+		if strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if !isMember(name) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			l.failFile(path, "this is a directory with the name of a configuration file",
+				"directories are not read recursively: rename it, or name it on the command line")
+			continue
+		}
+		files = append(files, l.open(path))
+	}
+	return files
+}
+
+// isMember reports whether a file of a directory is read. Case matters for YAML, as
+// it always did, but not for crontabs.
+func isMember(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yml", ".yaml", ".hcl":
+		return true
+	}
+	return isCrontabName(name)
+}
+
+func isCrontabName(name string) bool {
+	lower := strings.ToLower(name)
+	return lower == "crontab" || strings.HasSuffix(lower, ".crontab") || strings.HasSuffix(lower, ".cron")
+}
+
+// languageOf chooses the front end of a file by its name, else by what its first
+// line that says anything looks like.
+func languageOf(name string, text []byte) dialect {
+	if isCrontabName(name) {
+		return crontabDialect
+	}
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yml", ".yaml":
+		return yamlDialect
+	case ".hcl":
+		return hclDialect
+	}
+	if looksLikeCrontab(text) {
+		return crontabDialect
+	}
+	return yamlDialect
+}
+
+// open reads one file and everything it includes. It returns nil after an error that
+// left nothing to go on with.
+func (l *loader) open(name string) *file {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		l.failFile(name, reason(err), "")
+		return nil
+	}
+	if f, ok := l.files[path]; ok {
+		return f
+	}
+	l.watch(path)
+	text, err := readFile(path)
+	if err != nil {
+		l.failFile(name, "cannot read this file: "+reason(err), "")
+		l.files[path] = nil
+		return nil
+	}
+	src := &source{name: name, path: path, text: text, dialect: languageOf(filepath.Base(name), text)}
+	return l.read(src)
+}
+
+// readFile reads a regular file (or what a link leads to) of bounded size.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, errors.New("it is a directory")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBounded(f, maxFileSize+1)
+}
+
+// reason is the cause of a file error without the path, which stands before it.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// read parses and checks one source and follows its includes.
+func (l *loader) read(src *source) *file {
+	l.chain = append(l.chain, src)
+	defer func() { l.chain = l.chain[:len(l.chain)-1] }()
+
+	var root *node
+	var problems []problem
+	switch src.dialect {
+	case hclDialect:
+		root, problems = parseHCL(src)
+	case crontabDialect:
+		root, problems = l.parseCrontab(src)
+	default:
+		root, problems = parseYAML(src)
+	}
+	f := &file{src: src}
+	l.files[src.path] = f
+	for _, p := range problems {
+		l.fail(p.at, "", p.message, p.hint)
+	}
+	if root == nil {
+		return f
+	}
+	if root.kind != mapping {
+		if len(problems) == 0 {
+			l.fail(root.pos, "", "the file must be a mapping with keys like jobs, not "+describe(root), "")
+		}
+		return f
+	}
+	l.fill(f, root)
+	return f
+}
+
+func describe(n *node) string {
+	switch n.kind {
+	case list:
+		return "a list"
+	case mapping:
+		return "a mapping"
+	}
+	return "the text " + quote(n.text)
+}
+
+// fill checks the keys of a file, follows its includes and gathers what it defines.
+func (l *loader) fill(f *file, root *node) {
+	c := &checker{out: l.out, src: f.src}
+	var own *node
+	var jobs []rawJob
+	for i := range root.entries {
+		e := &root.entries[i]
+		k := fileKeys.key(e.key)
+		c.path = append(c.path[:0], step{key: e.key, index: -1})
+		switch {
+		case k == nil && strings.HasPrefix(e.key, "x-"):
+			// An extension: a place for anchors.
+		case k == nil:
+			c.unknown(e, fileKeys)
+		case e.key == "jobs":
+			jobs = l.checkJobs(c, e.value, k)
+		case e.key == "include":
+			if c.check(e.value, k) {
+				l.include(f, e.value)
+			}
+		case e.key == "defaults":
+			c.check(e.value, k)
+			own = e.value
+		default:
+			// What has a wrong form is passed over by the readers of the sections,
+			// so that the rules for the rest are still checked.
+			c.check(e.value, k)
+			f.sections = append(f.sections, *e)
+		}
+	}
+	var inherited *node
+	for _, inc := range f.includes {
+		if inc != nil {
+			inherited = merged(inherited, inc.defaults, jobKeys)
+		}
+	}
+	f.defaults = merged(inherited, own, jobKeys)
+	for i := range jobs {
+		if f.src.dialect != crontabDialect {
+			jobs[i].defaults = f.defaults
+		}
+	}
+	f.jobs = jobs
+}
+
+// checkJobs checks a list of jobs one by one, so that problems name the job.
+func (l *loader) checkJobs(c *checker, n *node, k *field) []rawJob {
+	if n.kind != list {
+		c.mismatch(n, k)
+		return nil
+	}
+	jobs := make([]rawJob, 0, len(n.items))
+	for i, item := range n.items {
+		c.path = append(c.path[:1], step{index: i})
+		if name := item.get("name"); name != nil && name.kind == scalar {
+			c.job = name.text
+		}
+		sound := c.check(item, k.elem)
+		c.job = ""
+		if item.kind == mapping {
+			jobs = append(jobs, rawJob{node: item, sound: sound})
+		}
+	}
+	c.path = c.path[:1]
+	return jobs
+}
+
+// include reads what a file includes, in order.
+func (l *loader) include(f *file, paths *node) {
+	for _, p := range paths.items {
+		name := p.text
+		if name == "" {
+			l.fail(p.pos, "include", "an include without a path", "")
+			continue
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(f.src.name), name)
+		}
+		path, err := filepath.Abs(name)
+		if err != nil {
+			l.fail(p.pos, "include", reason(err), "")
+			continue
+		}
+		if i := slices.IndexFunc(l.chain, func(s *source) bool { return s.path == path }); i >= 0 {
+			var names []string
+			for _, s := range l.chain[i:] {
+				names = append(names, s.name)
+			}
+			l.fail(p.pos, "include", "these files include each other: "+strings.Join(append(names, name), " → "), "")
+			continue
+		}
+		if inc, ok := l.files[path]; ok {
+			f.includes = append(f.includes, inc)
+			continue
+		}
+		l.watch(path)
+		text, err := readFile(path)
+		if err != nil {
+			l.fail(p.pos, "include", "cannot read "+name+": "+reason(err), "the path is relative to the folder of this file")
+			l.files[path] = nil
+			continue
+		}
+		src := &source{name: name, path: path, text: text, dialect: languageOf(filepath.Base(name), text)}
+		f.includes = append(f.includes, l.read(src))
+	}
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yacron2/yacron2/scheduler"
+)
+
+// jobSetScheme names the way of computing job-set ids. Nodes with another scheme
+// cannot compare ids; it changes whenever the id of an unchanged job would.
+const jobSetScheme = "v1"
+
+// JobSetID is the fingerprint of a set of jobs: equal on two nodes if and only if
+// their jobs behave alike. The order of jobs, the way in which a value was written
+// and where it came from do not matter. Secrets and the values of environment
+// variables are not part of it; their sources and names are.
+func JobSetID(jobs []*scheduler.Job) string {
+	sums := make([]string, len(jobs))
+	for i, j := range jobs {
+		sum := sha256.Sum256(canonicalJob(j))
+		sums[i] = hex.EncodeToString(sum[:])
+	}
+	slices.Sort(sums)
+	sum := sha256.Sum256([]byte(jobSetScheme + "\n" + strings.Join(sums, "\n")))
+	return jobSetScheme + ":" + hex.EncodeToString(sum[:])
+}
+
+// canonical is what a job-set id knows of a job. Its fields, their names and their
+// order are the scheme: whoever changes them changes jobSetScheme.
+type canonical struct {
+	Name             string         `json:"name"`
+	Line             *string        `json:"line,omitempty"`
+	Argv             []string       `json:"argv,omitempty"`
+	Shell            string         `json:"shell"`
+	Enabled          bool           `json:"enabled"`
+	Schedule         string         `json:"schedule"`
+	Timezone         string         `json:"timezone"`
+	Concurrency      string         `json:"concurrencyPolicy"`
+	Cluster          string         `json:"clusterPolicy"`
+	CaptureStdout    bool           `json:"captureStdout"`
+	CaptureStderr    bool           `json:"captureStderr"`
+	SaveLimit        int            `json:"saveLimit"`
+	MaxLineLength    int            `json:"maxLineLength"`
+	StreamPrefix     string         `json:"streamPrefix"`
+	Environment      []string       `json:"environment"` // names, sorted
+	User             string         `json:"user"`
+	Group            string         `json:"group"`
+	WorkingDirectory string         `json:"workingDirectory"`
+	StartingDeadline *string        `json:"startingDeadline"` // null: whatever holds for all jobs
+	ExecutionTimeout string         `json:"executionTimeout"`
+	KillTimeout      string         `json:"killTimeout"`
+	FailsWhen        [4]bool        `json:"failsWhen"`
+	Retry            canonicalRetry `json:"retry"`
+}
+
+type canonicalRetry struct {
+	Maximum      int    `json:"maximumRetries"`
+	InitialDelay string `json:"initialDelay"`
+	MaximumDelay string `json:"maximumDelay"`
+	Multiplier   string `json:"backoffMultiplier"`
+	Jitter       string `json:"jitter"`
+}
+
+func canonicalJob(j *scheduler.Job) []byte {
+	c := canonical{
+		Name:             j.Name,
+		Argv:             j.Command.Argv,
+		Shell:            j.Shell,
+		Enabled:          j.Enabled,
+		Timezone:         j.Timezone,
+		Concurrency:      string(j.ConcurrencyPolicy),
+		Cluster:          string(j.ClusterPolicy),
+		CaptureStdout:    j.CaptureStdout,
+		CaptureStderr:    j.CaptureStderr,
+		SaveLimit:        j.SaveLimit,
+		MaxLineLength:    j.MaxLineLength,
+		StreamPrefix:     j.StreamPrefix,
+		Environment:      make([]string, 0, len(j.Environment)),
+		User:             identityText(j.User),
+		Group:            identityText(j.Group),
+		WorkingDirectory: j.WorkingDirectory,
+		ExecutionTimeout: durationText(j.ExecutionTimeout),
+		KillTimeout:      durationText(j.KillTimeout),
+		FailsWhen:        [4]bool{j.FailsWhen.ProducesStdout, j.FailsWhen.ProducesStderr, j.FailsWhen.NonzeroReturn, j.FailsWhen.Always},
+		Retry: canonicalRetry{
+			Maximum:      j.Retry.Maximum,
+			InitialDelay: durationText(j.Retry.InitialDelay),
+			MaximumDelay: durationText(j.Retry.MaximumDelay),
+			Multiplier:   number(j.Retry.Multiplier),
+			Jitter:       number(j.Retry.Jitter),
+		},
+	}
+	if j.Command.Argv == nil {
+		c.Line = &j.Command.Line
+	}
+	if j.Schedule != nil {
+		c.Schedule = j.Schedule.Canonical()
+	}
+	if j.OwnDeadline {
+		s := durationText(j.StartingDeadline)
+		c.StartingDeadline = &s
+	}
+	for _, v := range j.Environment {
+		c.Environment = append(c.Environment, v.Key)
+	}
+	slices.Sort(c.Environment)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	// Strings, numbers and lists of them cannot fail to encode.
+	_ = e.Encode(c)
+	return b.Bytes()
+}
+
+// identityText tells user 0 from a user named "0".
+func identityText(id *scheduler.Identity) string {
+	switch {
+	case id == nil:
+		return ""
+	case id.IsID:
+		return "#" + strconv.FormatUint(uint64(id.ID), 10)
+	}
+	return id.Name
+}
+
+func durationText(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
