@@ -13,7 +13,8 @@ import (
 // signals to the group go through it, so they can reach no other group, even when
 // the process was reaped and its number given away.
 type child struct {
-	pid int
+	pid      int
+	onReaped func() // may be nil
 
 	mu     sync.Mutex // guards fd, and reaping against signals by number
 	fd     int        // pidfd, -1: none
@@ -88,6 +89,9 @@ func (c *child) wait() exit {
 	for !reap(0) {
 		c.block()
 	}
+	if c.onReaped != nil {
+		c.onReaped()
+	}
 	return exitOf(status, &usage)
 }
 
@@ -112,9 +116,6 @@ func (c *child) terminateGroup() {
 }
 
 func (c *child) killGroup() { c.signal(syscall.SIGKILL) }
-
-// groupExists reports whether the group has members, zombies included.
-func (c *child) groupExists() bool { return c.signal(0) != syscall.ESRCH }
 
 func (c *child) signal(sig syscall.Signal) error {
 	c.mu.Lock()

@@ -9,8 +9,9 @@ import (
 
 // child is a started process.
 type child struct {
-	pid     int
-	process *os.Process
+	pid      int
+	onReaped func() // may be nil
+	process  *os.Process
 }
 
 // startChild forks and executes. The error wraps the errno.
@@ -41,6 +42,9 @@ func startChild(l *launch) (*child, error) {
 // wait blocks until the process has ended and reaps it.
 func (c *child) wait() exit {
 	state, err := c.process.Wait()
+	if c.onReaped != nil {
+		c.onReaped()
+	}
 	if err != nil { // someone else took the status
 		return exit{code: 255}
 	}
@@ -55,7 +59,7 @@ func (c *child) terminateGroup() {
 
 func (c *child) killGroup() { syscall.Kill(-c.pid, syscall.SIGKILL) }
 
-// groupExists reports whether the group has members, zombies included.
-func (c *child) groupExists() bool { return syscall.Kill(-c.pid, 0) != syscall.ESRCH }
+// groupLives reports whether the group has members; here zombies count, too.
+func (c *child) groupLives() bool { return syscall.Kill(-c.pid, 0) != syscall.ESRCH }
 
 func (c *child) release() {}

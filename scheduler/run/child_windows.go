@@ -9,8 +9,9 @@ import (
 // child is a started process. Windows has neither signals nor process groups that
 // can be told to end, so both steps of a cancellation terminate the process itself.
 type child struct {
-	pid     int
-	process *os.Process
+	pid      int
+	onReaped func() // may be nil
+	process  *os.Process
 }
 
 func startChild(l *launch) (*child, error) {
@@ -36,6 +37,9 @@ func startChild(l *launch) (*child, error) {
 
 func (c *child) wait() exit {
 	state, err := c.process.Wait()
+	if c.onReaped != nil {
+		c.onReaped()
+	}
 	if err != nil {
 		return exit{code: 255}
 	}
@@ -50,6 +54,6 @@ func (c *child) terminateGroup() { c.process.Kill() }
 
 func (c *child) killGroup() { c.process.Kill() }
 
-func (c *child) groupExists() bool { return false }
+func (c *child) groupLives() bool { return false }
 
 func (c *child) release() {}

@@ -271,7 +271,7 @@ func (p *Process) outlive() {
 		return
 	}
 	pause := groupPollMin
-	for p.child.groupExists() {
+	for p.child.groupLives() {
 		timer := time.NewTimer(pause)
 		select {
 		case <-p.killedCh:

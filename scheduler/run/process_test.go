@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// waitLimit is how long tests wait for what must happen.
-const waitLimit = 30 * time.Second
-
 // shell returns a Spec that captures everything a script writes.
 func shell(script string) Spec {
 	return Spec{
@@ -216,6 +213,7 @@ func TestExecutionTimeoutStaysWhateverTheProcessDoes(t *testing.T) {
 }
 
 func TestTimeoutKillsATreeThatIgnoresTERM(t *testing.T) {
+	t.Parallel()
 	spec := shell(`sh -c "trap '' TERM; sh -c 'sleep 611' & while :; do sleep 0.1; done" & sleep 612`)
 	spec.ExecutionTimeout = 200 * time.Millisecond
 	spec.KillTimeout = 300 * time.Millisecond
@@ -287,6 +285,7 @@ func TestCancelReachesAStoppedProcess(t *testing.T) {
 }
 
 func TestHelperThatKeepsThePipe(t *testing.T) {
+	t.Parallel()
 	spec := shell(`sleep 300 & echo "$!"; echo "work done"; exit 0`)
 	p := Start(spec)
 	lines := awaitLines(t, p, 2)
