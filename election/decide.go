@@ -103,17 +103,24 @@ func DecideRetry(policy Policy, elect bool, v *View, job string) Decision {
 
 // DecideReboot asks for a pending @reboot one-shot; ran is whether the cluster knows it
 // to have run under the current job-set id. The action is Run, Defer (keep pending) or
-// Abandon (retire). A Leader one-shot still needs its claim.
+// Abandon (retire). A Leader one-shot still needs its claim, and it waits for a settled
+// view: it has one chance only, so nodes that for a moment all take themselves for the
+// leader must not split the votes for it.
 func DecideReboot(policy Policy, elect bool, v *View, job string, ran bool) Decision {
 	if ran && elect && policy != EveryNode {
 		return Decision{Action: Abandon, Code: CodeAlreadyRan, Reason: "it has run in this cluster already"}
 	}
 	d := Decide(policy, elect, v, job)
-	if d.Action != Run {
+	switch {
+	case d.Action != Run:
 		d.Action = Defer
+	case elect && policy == Leader && v.converging():
+		d.Action, d.Code, d.Reason = Defer, CodeHold, holdReason
 	}
 	return d
 }
+
+const holdReason = "the cluster view is still converging after the start"
 
 func (v *View) decideLeader(job string) Decision {
 	owner := v.Leader()
@@ -155,7 +162,7 @@ func (v *View) decidePreferLeader(job string) Decision {
 		return Decision{Action: Run, Code: CodeNoHolder, Owner: owner,
 			Reason: "no other node holds the lease; a PreferLeader job runs anyway"}
 	case !v.Settled():
-		return Decision{Code: CodeHold, Reason: "the cluster view is still converging after the start", Owner: owner}
+		return Decision{Code: CodeHold, Reason: holdReason, Owner: owner}
 	case v.isMe(owner) && twin != "":
 		return Decision{Code: CodeTwin, Owner: owner,
 			Reason: fmt.Sprintf("another process bears the name %s and a lower instance id (%s): it runs the job", owner, twin)}

@@ -60,11 +60,13 @@
 //
 // The claim of an @reboot job is a firing with the zero instant, under the job-set id.
 // Nothing but the records says whether it ran, so a grant is itself such a record
-// ([Votes.Ran]), to be told to the peers at once; a voter refuses what its records
-// have, unless it was granted to the asking process, and refuses everything until it
-// has taken in the state of enough peers since its start. Two things follow for the
-// claimant. It first asks with Probe set and asks in earnest only when a majority would
-// grant, because a grant that reaches no majority would make the records of the others
-// refuse for ever. And it casts its own vote first, before a peer that has granted can
-// tell it back "this has run".
+// ([Votes.RanJobs], [Votes.RanHolders]), to be told to the peers at once. A voter
+// refuses what its records have for anybody else than the asking process, and refuses
+// everything until it has taken in the state of enough peers since its start. The
+// records live in memory: when all processes that knew are gone, it is a new boot.
+//
+// Two things follow for the claimant. It asks with Probe set first, and in earnest only
+// when a majority would grant: a vote given before the cluster is ready would stand in
+// the way of whoever leads when it is. And it gives a pending one-shot up for what ran
+// elsewhere ([Votes.RanElsewhere]), not for its own votes on record.
 package election

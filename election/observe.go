@@ -28,6 +28,7 @@ type Report struct {
 	MutualAgreeing []string
 	QuorateVouched []string
 	RanRebootJobs  []string
+	RebootHolders  map[string]string // see Votes.RanHolders
 	Stopping       bool
 }
 
@@ -70,6 +71,7 @@ func Observe(row Peer, self Self, o Observation) Peer {
 		MutualAgreeing:      r.MutualAgreeing,
 		QuorateVouched:      r.QuorateVouched,
 		RanRebootJobs:       r.RanRebootJobs,
+		RebootHolders:       r.RebootHolders,
 		DeclaredSize:        r.Size,
 		DeclaredPolicy:      r.Policy,
 		DeclaredElectLeader: r.ElectLeader,
@@ -95,6 +97,7 @@ func fail(row Peer, f Failure) Peer {
 	row.MutualAgreeing = nil
 	row.QuorateVouched = nil
 	row.RanRebootJobs = nil
+	row.RebootHolders = nil
 	switch {
 	case row.Status == StatusSelf:
 		// It is still this process that is listed there, reached or not.

@@ -57,8 +57,9 @@ type Peer struct {
 	MutualAgreeing      []string // nil: not told
 	QuorateVouched      []string // nil: not told
 	RanRebootJobs       []string
-	DeclaredSize        int          // 0: not told
-	DeclaredPolicy      Distribution // "": not told
-	DeclaredElectLeader *bool        // nil: not told
+	RebootHolders       map[string]string // job → instance id for which its record stands
+	DeclaredSize        int               // 0: not told
+	DeclaredPolicy      Distribution      // "": not told
+	DeclaredElectLeader *bool             // nil: not told
 	Stopping            bool
 }

@@ -163,9 +163,13 @@ func (v *View) computeSets(mutual []*Peer) {
 	confirmed := make(names) // eligible, as a set
 	for _, p := range mutual {
 		agreeing := told(p.MutualAgreeing)
-		if len(agreeing) >= v.quorum-1 && !p.Stopping {
+		switch {
+		case p.Stopping:
+		case len(agreeing) >= v.quorum-1:
 			v.eligible = append(v.eligible, p.NodeName)
 			confirmed.add(p.NodeName)
+		default:
+			v.unconfirmedMutual = true
 		}
 		for name := range agreeing {
 			if known.has(name) || stopping.has(name) {
@@ -232,9 +236,20 @@ func (v *View) converged() bool {
 	return true
 }
 
+// converging reports that the electorate may still be about to change because the
+// manager is fresh: a hold applies, or a mutual peer has yet to tell that it sees a
+// quorum, which it will within the rounds of a hold if it does at all.
+func (v *View) converging() bool {
+	if v.state.Lease != nil {
+		return false
+	}
+	return !v.settled || v.state.Rounds < holdRounds && v.unconfirmedMutual
+}
+
 // Report returns what this node tells its peers: its own entry first in the members
 // list, then every peer that answered in the newest exchange under a name. ranReboot
-// lists the @reboot jobs known to have run under the view's job-set id.
+// lists the @reboot jobs known to have run under the view's job-set id; the caller adds
+// RebootHolders.
 func (v *View) Report(ranReboot []string) Report {
 	s := &v.state
 	elect := s.ElectLeader

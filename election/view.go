@@ -53,6 +53,7 @@ type View struct {
 	availableElectorate  []string // {me} ∪ mutual ∪ available contenders, likewise
 	twins                []twin   // lower instances of this node's name
 	settled              bool
+	unconfirmedMutual    bool // a mutual peer has not told that it sees a quorum
 	conflictNames        []string
 	conflictingSizes     []int
 	conflictingPolicies  []string

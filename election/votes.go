@@ -1,8 +1,6 @@
 package election
 
 import (
-	"maps"
-	"slices"
 	"time"
 	"unique"
 )
@@ -14,12 +12,6 @@ const (
 	// VoteAge is how long a vote is kept at least, by either clock, and how old a
 	// firing may be that is still voted on. Starting deadlines stay well below it.
 	VoteAge = 10 * time.Minute
-)
-
-// The bounds of the @reboot records, so that no peer can fill the memory.
-const (
-	maxJobSets    = 8      // job-set ids whose records are kept
-	maxRanRecords = 10_000 // records under one job-set id that peers may add
 )
 
 // Vote is one granted firing: the value that a durable voter writes.
@@ -98,13 +90,6 @@ type grant struct {
 	cast     time.Duration // uptime at which it was recorded
 }
 
-// ranRecords are the @reboot jobs known to have run under one job-set id, or to be
-// granted here, with the grantee ("" for those that peers told).
-type ranRecords struct {
-	jobSetID string
-	holders  map[string]string
-}
-
 // Votes is the memory of one voter. The zero value is not ready: use NewVotes or
 // RestoreVotes. It is not safe for concurrent use, and a request must be judged and
 // recorded before the next one is judged.
@@ -112,23 +97,23 @@ type Votes struct {
 	grants   map[firingKey]grant
 	lowWater time.Time
 	fenced   bool
-	ran      []ranRecords // newest job set first; ran[0] is the current one
+	oneShots oneShots
 }
 
 // NewVotes returns the empty memory of a node that may have voted in an earlier life
 // and forgotten: firings from before its start are fenced off.
 func NewVotes() *Votes {
-	return &Votes{grants: make(map[firingKey]grant), fenced: true, ran: []ranRecords{{holders: map[string]string{}}}}
+	return &Votes{grants: make(map[firingKey]grant), fenced: true, oneShots: newOneShots()}
 }
 
 // RestoreVotes returns the memory as an earlier life of this node left it on disk. No
 // fence is needed then, so it is only for a store that existed before this start and
-// was written by this very node. c is the clock of now: restored votes age from here.
-func RestoreVotes(votes []Vote, lowWater time.Time, c Clock) *Votes {
+// was written by this very node. Restored votes age from this start on.
+func RestoreVotes(votes []Vote, lowWater time.Time) *Votes {
 	v := NewVotes()
 	v.fenced = false
 	v.lowWater = lowWater
-	v.Record(votes, c)
+	v.Record(votes, Clock{})
 	return v
 }
 
@@ -153,7 +138,7 @@ func (v *Votes) Judge(c VoterContext, r ClaimRequest) Ballot {
 		case c.LeaderJob == nil || !c.LeaderJob(f.Job):
 			a.Refusal = RefusedNotLeader
 		case f.Reboot():
-			*a, isNew = v.judgeOneShot(c, r, f.Job)
+			*a, isNew = v.oneShots.judge(c, r, f.Job)
 		default:
 			*a, isNew = v.judgeFiring(lines, r, f)
 		}
@@ -230,28 +215,12 @@ func (v *Votes) judgeFiring(l timeLines, r ClaimRequest, f Firing) (a Answer, is
 	return Answer{}, true
 }
 
-func (v *Votes) judgeOneShot(c VoterContext, r ClaimRequest, job string) (a Answer, isNew bool) {
-	if holder, ok := v.records(r.JobSetID)[job]; ok {
-		switch holder {
-		case r.InstanceID:
-			return Answer{}, false
-		case "":
-			return Answer{Refusal: RefusedAlreadyRan}, false
-		}
-		return Answer{Refusal: RefusedTaken, Holder: holder}, false
-	}
-	if 1+c.Exchanged < Quorum(c.Size) {
-		return Answer{Refusal: RefusedNotSynced}, false
-	}
-	return Answer{}, true
-}
-
 // Record remembers votes. It is called before the next request is judged, and with a
 // durable voter the answers wait until the votes are on disk too.
 func (v *Votes) Record(votes []Vote, c Clock) {
 	for _, vote := range votes {
 		if vote.Firing.Reboot() {
-			v.recordsFor(vote.JobSetID)[vote.Firing.Job] = vote.InstanceID
+			v.oneShots.grant(vote)
 			continue
 		}
 		v.grants[keyOf(vote.Firing)] = grant{unique.Make(vote.InstanceID), c.Uptime}
@@ -264,9 +233,7 @@ func (v *Votes) Record(votes []Vote, c Clock) {
 func (v *Votes) Withdraw(votes []Vote) {
 	for _, vote := range votes {
 		if vote.Firing.Reboot() {
-			if records := v.records(vote.JobSetID); records[vote.Firing.Job] == vote.InstanceID {
-				delete(records, vote.Firing.Job)
-			}
+			v.oneShots.withdraw(vote)
 			continue
 		}
 		if g, ok := v.grants[keyOf(vote.Firing)]; ok && g.instance.Value() == vote.InstanceID {
@@ -317,61 +284,3 @@ func (v *Votes) LowWater() time.Time { return v.lowWater }
 
 // Len returns the number of scheduled votes held.
 func (v *Votes) Len() int { return len(v.grants) }
-
-// SetJobSet makes id the current job-set id, to which Ran and RanJobs refer. Records
-// of the last few ids are kept, for a reload that is taken back.
-func (v *Votes) SetJobSet(id string) {
-	if v.ran[0].jobSetID == id {
-		return
-	}
-	v.recordsFor(id)
-	i := slices.IndexFunc(v.ran, func(r ranRecords) bool { return r.jobSetID == id })
-	current := v.ran[i]
-	v.ran = slices.Insert(slices.Delete(v.ran, i, i+1), 0, current)
-	v.ran = v.ran[:min(len(v.ran), maxJobSets)]
-}
-
-// MarkRan records that @reboot jobs ran under the job-set id: those that peers tell
-// and those that this node starts itself. Records under another id than the current
-// one are ignored, as is what exceeds any sensible number.
-func (v *Votes) MarkRan(jobSetID string, jobs ...string) {
-	current := v.ran[0]
-	if current.jobSetID != jobSetID {
-		return
-	}
-	for _, job := range jobs {
-		if _, ok := current.holders[job]; !ok && job != "" && len(current.holders) < maxRanRecords {
-			current.holders[job] = ""
-		}
-	}
-}
-
-// Ran reports whether the job's one-shot is known to have run, or was granted, under
-// the current job-set id.
-func (v *Votes) Ran(job string) bool {
-	_, ok := v.ran[0].holders[job]
-	return ok
-}
-
-// RanJobs lists the jobs of which Ran is true, sorted.
-func (v *Votes) RanJobs() []string { return slices.Sorted(maps.Keys(v.ran[0].holders)) }
-
-// records returns the one-shot records under a job-set id, nil if there are none.
-func (v *Votes) records(jobSetID string) map[string]string {
-	for _, r := range v.ran {
-		if r.jobSetID == jobSetID {
-			return r.holders
-		}
-	}
-	return nil
-}
-
-// recordsFor is records for writing.
-func (v *Votes) recordsFor(jobSetID string) map[string]string {
-	if records := v.records(jobSetID); records != nil {
-		return records
-	}
-	records := make(map[string]string)
-	v.ran = append(v.ran, ranRecords{jobSetID, records})
-	return records
-}
