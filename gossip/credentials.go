@@ -1,0 +1,232 @@
+package gossip
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The application protocols of the one listener.
+const (
+	protoGossip = "yacron2-gossip/1"
+	protoHTTP   = "http/1.1"
+)
+
+// maxPEM bounds each file in bytes.
+const maxPEM = 4 << 20
+
+// material is one set of TLS files as read at one moment. It is immutable.
+type material struct {
+	cert tls.Certificate
+	pool *x509.CertPool
+	sum  [sha256.Size]byte // over the three files
+}
+
+// credentials holds the newest good material of three files. Files that are half
+// written, or that do not belong together yet, never replace it.
+type credentials struct {
+	caFile, certFile, keyFile string
+
+	mu      sync.Mutex // one refresh at a time
+	badSum  [sha256.Size]byte
+	current atomic.Pointer[material]
+}
+
+// load reads the files for the first time.
+func (c *credentials) load() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files, err := c.read()
+	if err != nil {
+		return err
+	}
+	m, err := files.parse()
+	if err != nil {
+		return err
+	}
+	c.current.Store(m)
+	return nil
+}
+
+// get returns the newest good material.
+func (c *credentials) get() *material { return c.current.Load() }
+
+// refresh looks at the files again and reports whether new material is in place. An
+// error says why the files as they are now can't be used; the old material stays. The
+// same bad files are reported once.
+func (c *credentials) refresh() (changed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files, err := c.read()
+	if err != nil {
+		// Files that can't be read have no content to compare: their message stands
+		// for it, so that it too is reported once.
+		return false, c.once(sha256.Sum256([]byte(err.Error())), err)
+	}
+	sum := files.sum()
+	if sum == c.get().sum {
+		c.badSum = [sha256.Size]byte{}
+		return false, nil
+	}
+	m, err := files.parse()
+	if err != nil {
+		return false, c.once(sum, err)
+	}
+	c.badSum = [sha256.Size]byte{}
+	c.current.Store(m)
+	return true, nil
+}
+
+// once returns err unless the newest failure had the same cause.
+func (c *credentials) once(sum [sha256.Size]byte, err error) error {
+	if c.badSum == sum {
+		return nil
+	}
+	c.badSum = sum
+	return err
+}
+
+// pemFiles is the content of the three files.
+type pemFiles struct {
+	paths         *credentials
+	ca, cert, key []byte
+}
+
+// read reads the files until two readings in a row are the same: a bundle that is
+// being written piece by piece must not count as whole when a piece happens to end at
+// the end of a certificate.
+func (c *credentials) read() (*pemFiles, error) {
+	read := func() (*pemFiles, error) {
+		f := &pemFiles{paths: c}
+		for _, x := range []struct {
+			path string
+			into *[]byte
+		}{{c.caFile, &f.ca}, {c.certFile, &f.cert}, {c.keyFile, &f.key}} {
+			info, err := os.Stat(x.path)
+			if err != nil {
+				return nil, err
+			}
+			if info.Size() > maxPEM {
+				return nil, fmt.Errorf("%s: %d bytes are too many for a PEM file", x.path, info.Size())
+			}
+			if *x.into, err = os.ReadFile(x.path); err != nil {
+				return nil, err
+			}
+		}
+		return f, nil
+	}
+	first, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if m := c.get(); m == nil || first.sum() == m.sum {
+		return first, nil // nothing to replace, or nothing to replace it with
+	}
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	<-timer.C
+	second, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if second.sum() != first.sum() {
+		return nil, fmt.Errorf("%s, %s or %s is being written", c.caFile, c.certFile, c.keyFile)
+	}
+	return second, nil
+}
+
+// settleTime is how long changed files must stay the same.
+const settleTime = 50 * time.Millisecond
+
+// sum returns a digest of all three files.
+func (f *pemFiles) sum() [sha256.Size]byte {
+	h := sha256.New()
+	for _, b := range [][]byte{f.ca, f.cert, f.key} {
+		fmt.Fprintf(h, "%d:", len(b))
+		h.Write(b)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// parse checks the files as far as that is possible without a peer.
+func (f *pemFiles) parse() (*material, error) {
+	cert, err := tls.X509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s with %s: %w", f.paths.certFile, f.paths.keyFile, err)
+	}
+	pool, err := parsePool(f.ca)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.paths.caFile, err)
+	}
+	return &material{cert: cert, pool: pool, sum: f.sum()}, nil
+}
+
+// parsePool is strict where x509.CertPool.AppendCertsFromPEM is not: a block cut off
+// in the middle is an error.
+func parsePool(data []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	n := 0
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		data = rest
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		pool.AddCert(cert)
+		n++
+	}
+	if bytes.Contains(data, []byte("-----BEGIN")) {
+		return nil, fmt.Errorf("a PEM block is not whole")
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("no certificate in PEM form")
+	}
+	return pool, nil
+}
+
+// serverConfig returns the TLS configuration of the listener. It asks for the material
+// anew at every handshake, so that a rotation needs no restart. Sessions are not
+// resumed: a resumed one would skip the check against the current CA.
+func (c *credentials) serverConfig(verify func(tls.ConnectionState) error) *tls.Config {
+	base := func(m *material) *tls.Config {
+		return &tls.Config{
+			MinVersion:             tls.VersionTLS13,
+			Certificates:           []tls.Certificate{m.cert},
+			ClientAuth:             tls.RequireAndVerifyClientCert,
+			ClientCAs:              m.pool,
+			NextProtos:             []string{protoGossip, protoHTTP},
+			SessionTicketsDisabled: true,
+			VerifyConnection:       verify,
+		}
+	}
+	config := base(c.get())
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return base(c.get()), nil }
+	return config
+}
+
+// clientConfig returns the TLS configuration of one dial to a peer whose certificate
+// must name server.
+func (c *credentials) clientConfig(server string) *tls.Config {
+	m := c.get()
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{m.cert},
+		RootCAs:      m.pool,
+		ServerName:   server,
+		NextProtos:   []string{protoGossip},
+	}
+}

@@ -1,0 +1,35 @@
+// Package gossip lets the agents of one cluster attest each other and claim firings
+// from each other, without a store: a static list of peers, mutual TLS 1.3, and
+// hashicorp/memberlist underneath.
+//
+// # Connections
+//
+// One listener takes TLS connections whose client certificate is signed by the
+// cluster's CA. ALPN splits them: sessions of this package, and plain HTTPS for
+// GET /peer. To every configured peer one outgoing session is kept open, dialled to
+// the configured host with that host as the server name, so that the certificate must
+// name it. A session starts with a hello in both directions (the accepting end speaks
+// first) and is a yamux connection from there on:
+//
+//	TLS record layer
+//	  hello            u16 length, JSON: protocol range, instance id
+//	  yamux            one kind byte at the start of each stream:
+//	    'p'            packets of memberlist, u16 length before each; one per session
+//	    'm'            a stream of memberlist: push/pull, fallback ping
+//	    'r'            one request and its answer, u32 length before each
+//
+// Which instance a configured host is, is learnt from the hello of the session that
+// was dialled to that host, and from nowhere else.
+//
+// # Attestation
+//
+// A row of the view is written only from bytes that were read on a stream which this
+// node opened on its own session to that host, under the instance id of that session's
+// hello. What a peer pushes on its own initiative reaches memberlist (which accepts
+// only instances bound to configured hosts) and no row.
+//
+// # Ownership
+//
+// A Manager owns every goroutine that it starts and waits for it in Stop. memberlist
+// and yamux end theirs by themselves when they are shut down.
+package gossip

@@ -1,0 +1,476 @@
+package gossip
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+// linkLabel begins the name by which memberlist knows a configured peer. It can't be
+// the beginning of an instance id.
+const linkLabel = "peer-"
+
+// The pace of one link.
+const (
+	backoffMin  = 100 * time.Millisecond // after the first failed dial
+	backoffMax  = 2 * time.Second
+	kickGap     = 50 * time.Millisecond // between two dials, however often it is kicked
+	exchangeGap = 50 * time.Millisecond // between two extra exchanges
+	jitterMax   = 5 * time.Millisecond  // before an extra exchange
+)
+
+// backoff returns the pause before the next dial after n failures in a row, n ≥ 1;
+// random is in [0, 1).
+func backoff(n int, random float64) time.Duration {
+	d := backoffMax
+	if shift := n - 1; shift < 5 {
+		d = min(backoffMin<<shift, backoffMax)
+	}
+	return d/2 + time.Duration(random*float64(d/2))
+}
+
+// dialFunc makes a connection.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// linkEnv is what links share.
+type linkEnv struct {
+	table    *table
+	registry *registry
+	creds    *credentials
+	hello    hello
+	timeout  time.Duration
+	dial     dialFunc
+	handler  sessionHandler
+	log      hclog.Logger
+	// join runs one push/pull of memberlist with the peer of a label.
+	join func(label string) error
+	// learnt takes the @reboot jobs that a peer of the same job set knows to have run.
+	learnt func(jobSetID string, jobs []string)
+	count  func(name string)
+}
+
+// link is this node's own connection to one configured peer: it keeps a session open,
+// exchanges state over it, and writes the peer's row.
+type link struct {
+	*linkEnv
+	row    int
+	host   string
+	server string // the name that the certificate must carry
+
+	kick    chan struct{}   // dial now
+	want    chan struct{}   // an extra exchange
+	renew   chan struct{}   // the credentials changed
+	rounds  chan *roundCall // a scheduled round
+	failed  int             // dials or first exchanges failed in a row
+	dialled time.Time
+	stale   bool       // the session was made with credentials that have changed since
+	pending *roundCall // taken from rounds, not yet answered
+
+	mu      sync.Mutex
+	session *session
+	stream  *memberStream // of the exchange in flight
+	openErr error
+}
+
+// roundCall asks a link for its part in a scheduled round; done is closed when its row
+// has been written.
+type roundCall struct{ done chan struct{} }
+
+func newLink(env *linkEnv, row int, host string) *link {
+	return &link{
+		linkEnv: env, row: row, host: host, server: serverName(host),
+		kick: make(chan struct{}, 1), want: make(chan struct{}, 1), renew: make(chan struct{}, 1),
+		rounds: make(chan *roundCall, 1),
+	}
+}
+
+func (l *link) label() string { return linkLabel + strconv.Itoa(l.row) }
+
+// signal wakes a link without waiting for it.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// errSelf says that this very process answers at the configured host.
+var errSelf = errors.New("this node's own address")
+
+// run keeps the link up until ctx ends.
+func (l *link) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		s, err := l.connect(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if s != nil {
+				l.detach(s, errStopped)
+			}
+			return
+		case errors.Is(err, errSelf):
+			l.recordSelf()
+			l.pause(ctx, true)
+		case err != nil:
+			l.recordFailure(err)
+			l.pause(ctx, false)
+		default:
+			l.serve(ctx, s)
+			if ctx.Err() == nil && l.failed > 0 {
+				l.pause(ctx, false)
+			}
+		}
+	}
+}
+
+// pause waits before the next dial: for a while after a failure, for the next round if
+// this process itself answers there.
+func (l *link) pause(ctx context.Context, self bool) {
+	var expired <-chan time.Time
+	kick := l.kick
+	if self {
+		kick, l.failed = nil, 0
+	} else {
+		timer := time.NewTimer(backoff(max(l.failed, 1), rand.Float64()))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-expired:
+	case <-l.renew:
+	case l.pending = <-l.rounds: // the dial that follows is its outcome
+	case <-kick:
+		if rest := kickGap - time.Since(l.dialled); rest > 0 {
+			timer := time.NewTimer(rest)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// connect dials the peer, proves who both ends are, and starts a session. The host
+// name is resolved anew each time.
+func (l *link) connect(ctx context.Context) (*session, error) {
+	l.dialled = time.Now()
+	l.count("dial")
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	raw, err := l.dial(ctx, "tcp", l.host)
+	if err != nil {
+		return nil, err
+	}
+	conn := tls.Client(raw, l.creds.clientConfig(l.server))
+	s, err := l.handshake(ctx, conn)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// handshake does everything on a new connection up to the session.
+func (l *link) handshake(ctx context.Context, conn *tls.Conn) (*session, error) {
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	cs := conn.ConnectionState()
+	if cs.NegotiatedProtocol != protoGossip {
+		return nil, errors.New("what answers there does not speak the gossip protocol")
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	// The accepting end speaks first. Had we written before it refused our
+	// certificate, its refusal could get lost.
+	theirs, err := readHello(conn)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, fmt.Errorf("hello of the peer: %w", err)
+	}
+	if err := writeHello(conn, l.hello); err != nil {
+		return nil, fmt.Errorf("hello: %w", err)
+	}
+	if _, err := negotiate(l.hello, theirs); err != nil {
+		return nil, err
+	}
+	if theirs.Instance == l.hello.Instance {
+		return nil, errSelf
+	}
+	if err := l.admit(theirs.Instance, cs.PeerCertificates[0]); err != nil {
+		return nil, err
+	}
+	if !stop() {
+		return nil, ctx.Err()
+	}
+	_ = conn.SetDeadline(time.Time{})
+	return startSession(sessionConfig{
+		conn: conn, instance: theirs.Instance, outgoing: true, host: l.row,
+		chain: cs.PeerCertificates, handler: l.handler, log: l.log,
+	})
+}
+
+// admit refuses an instance id that another configured host has shown, unless the
+// certificate is good for that host too: then both are addresses of one process.
+func (l *link) admit(instance string, leaf *x509.Certificate) error {
+	for _, s := range l.registry.list(func(s *session) bool {
+		return s.outgoing && s.host != l.row && s.instance == instance
+	}) {
+		other := l.table.hostOf(s.host)
+		if leaf.VerifyHostname(serverName(other)) != nil {
+			return &trustError{"it claims to be the instance that answers at " + other}
+		}
+	}
+	return nil
+}
+
+// attach puts a session into service.
+func (l *link) attach(s *session) {
+	l.mu.Lock()
+	l.session = s
+	l.mu.Unlock()
+	l.table.bind(l.row, s.instance)
+	l.registry.add(s)
+	l.registry.rejudge()
+	l.count("session")
+}
+
+// detach takes a session out of service and waits for its end.
+func (l *link) detach(s *session, reason error) {
+	s.close(reason)
+	s.wait()
+	l.registry.remove(s)
+	l.mu.Lock()
+	if l.session == s {
+		l.session = nil
+	}
+	l.mu.Unlock()
+}
+
+// The reasons for which this node itself ends a session.
+var (
+	errStopped  = errors.New("this node stops")
+	errReplaced = errors.New("replaced by a newer session")
+)
+
+// serve exchanges state over a session until it ends, and records its end.
+func (l *link) serve(ctx context.Context, s *session) {
+	l.attach(s)
+	l.stale = false
+	reason := error(errStopped)
+	defer func() { l.detach(s, reason) }()
+
+	if reason = l.exchange(s, l.takeRound()); reason != nil {
+		return
+	}
+	last := time.Now()
+	var due <-chan time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		select {
+		case <-ctx.Done():
+			reason = errStopped
+			return
+		case <-s.ended:
+			reason = s.reason
+			l.recordFailure(reason)
+			return
+		case <-l.want:
+			if due == nil {
+				wait := max(exchangeGap-time.Since(last), 0) + rand.N(jitterMax)
+				timer.Reset(wait)
+				due = timer.C
+			}
+			continue
+		case <-due:
+			due = nil
+			reason = l.exchange(s, nil)
+		case r := <-l.rounds:
+			if reason = l.reverify(s); reason != nil {
+				l.recordFailure(reason)
+				close(r.done)
+				return
+			}
+			if l.stale || expiresSoon(s.chain) {
+				s = l.replace(ctx, s)
+			}
+			reason = l.exchange(s, r)
+		case <-l.renew:
+			l.stale = true
+			s = l.replace(ctx, s)
+			if reason = l.reverify(s); reason != nil {
+				l.recordFailure(reason)
+				return
+			}
+			reason = l.exchange(s, nil)
+		}
+		if reason != nil {
+			return
+		}
+		last = time.Now()
+	}
+}
+
+// replace opens a new session with the present credentials before it ends the old one,
+// so that a rotation leaves no gap. It returns the session to go on with: the old one
+// if the new one can't be had.
+func (l *link) replace(ctx context.Context, old *session) *session {
+	next, err := l.connect(ctx)
+	if err != nil {
+		l.log.Debug("no new session to replace the old one yet", "peer", l.host, "error", clean(err.Error()))
+		return old
+	}
+	l.attach(next)
+	l.detach(old, errReplaced)
+	l.stale = false
+	return next
+}
+
+// reverify checks the certificates of a session again, so that no session outlives
+// them.
+func (l *link) reverify(s *session) error {
+	return verifyChain(s.chain, l.creds.get().pool, l.server, x509.ExtKeyUsageServerAuth, time.Now())
+}
+
+// expiresSoon reports whether a chain ends within the next minutes: the peer may have
+// a newer one by now.
+func expiresSoon(chain []*x509.Certificate) bool {
+	return len(chain) > 0 && time.Until(chain[0].NotAfter) < renewBefore
+}
+
+const renewBefore = 5 * time.Minute
+
+// takeRound returns the scheduled round that waits for this link's outcome, if any.
+func (l *link) takeRound() *roundCall {
+	if r := l.pending; r != nil {
+		l.pending = nil
+		return r
+	}
+	select {
+	case r := <-l.rounds:
+		return r
+	default:
+		return nil
+	}
+}
+
+// exchange runs one push/pull over the session and writes the row. It is part of a
+// scheduled round if r is not nil. An error means that the session is of no use.
+func (l *link) exchange(s *session, r *roundCall) error {
+	if r != nil {
+		defer close(r.done)
+	}
+	st, err := l.fetch(s)
+	if err != nil {
+		l.count("exchange.failed")
+		l.failed++
+		l.table.fail(l.row, *failureOf(err), r != nil, time.Now())
+		return err
+	}
+	l.count("exchange")
+	l.failed = 0
+	l.learnt(st.report.JobSetID, st.report.RanRebootJobs)
+	l.table.succeed(l.row, s.instance, st, r != nil, time.Now())
+	return nil
+}
+
+// fetch runs a push/pull and returns the state that was read on its stream.
+func (l *link) fetch(s *session) (state, error) {
+	l.mu.Lock()
+	l.stream, l.openErr = nil, nil
+	l.mu.Unlock()
+	joinErr := l.join(l.label())
+	l.mu.Lock()
+	stream, openErr := l.stream, l.openErr
+	l.stream = nil
+	l.mu.Unlock()
+	switch {
+	case openErr != nil:
+		return state{}, openErr
+	case stream == nil:
+		return state{}, fmt.Errorf("no exchange: %w", joinErr)
+	case joinErr != nil && s.over():
+		return state{}, s.reason
+	case joinErr != nil && stream.err != nil:
+		return state{}, s.explain(stream.err)
+	case joinErr != nil:
+		return state{}, errors.New(shortJoinError(joinErr))
+	}
+	data, err := cutState(stream.kept.Bytes())
+	if err != nil {
+		return state{}, err
+	}
+	return decodeState(data)
+}
+
+// shortJoinError takes memberlist's wrapping off an error.
+func shortJoinError(err error) string {
+	text := err.Error()
+	if _, cause, ok := strings.Cut(text, "failed to join "); ok {
+		if _, cause, ok = strings.Cut(cause, ": "); ok {
+			return strings.TrimSpace(cause)
+		}
+	}
+	return text
+}
+
+// openExchange is called by memberlist, within join, to open the stream of the
+// exchange.
+func (l *link) openExchange() (net.Conn, error) {
+	l.mu.Lock()
+	s := l.session
+	l.mu.Unlock()
+	if s == nil {
+		return nil, errNoRoute("no session to this peer")
+	}
+	stream, err := s.open(kindMemberlist)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.openErr = err
+		return nil, err
+	}
+	l.stream = &memberStream{muxStream: stream, answer: true, kept: new(bytes.Buffer)}
+	return l.stream, nil
+}
+
+// recordFailure writes the row after a failed dial or the end of a session.
+func (l *link) recordFailure(err error) {
+	r := l.takeRound()
+	l.failed++
+	l.table.fail(l.row, *failureOf(err), r != nil, time.Now())
+	if r != nil {
+		close(r.done)
+	}
+}
+
+// recordSelf writes the row of a configured host at which this process answers.
+func (l *link) recordSelf() {
+	r := l.takeRound()
+	l.table.bind(l.row, l.hello.Instance)
+	v := l.table.view()
+	l.table.succeed(l.row, l.hello.Instance, state{report: election.Report{
+		NodeName: v.NodeName(), InstanceID: v.InstanceID(), JobSetID: v.JobSetID(),
+	}}, r != nil, time.Now())
+	if r != nil {
+		close(r.done)
+	}
+}

@@ -1,0 +1,133 @@
+package gossip
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+// checkEvery is how often certificates and old votes are looked at, at least.
+const checkEvery = time.Minute
+
+// runRounds starts a scheduled round every interval, the first one at once.
+func (m *Manager) runRounds(ctx context.Context) {
+	rounds := time.NewTimer(0)
+	defer rounds.Stop()
+	checks := time.NewTicker(min(checkEvery, m.cfg.Interval))
+	defer checks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-checks.C:
+			m.check()
+		case <-rounds.C:
+			began := time.Now()
+			m.check()
+			if !m.round(ctx) {
+				return
+			}
+			rounds.Reset(max(m.cfg.Interval-time.Since(began), 0))
+		}
+	}
+}
+
+// check looks at the certificate files and forgets old votes.
+func (m *Manager) check() {
+	if err := m.ReloadCertificates(); err != nil {
+		m.log.Warn("keeping the certificates in use", "error", err)
+	}
+	m.voter.prune(m.clock())
+}
+
+// round lets every link take part and counts the round when all have. It reports
+// whether that happened before ctx ended.
+func (m *Manager) round(ctx context.Context) bool {
+	calls := make([]*roundCall, len(m.links))
+	for i, l := range m.links {
+		calls[i] = &roundCall{done: make(chan struct{})}
+		select {
+		case l.rounds <- calls[i]:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for _, c := range calls {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	m.table.update(func(_ *election.Self, s *election.State) { s.Rounds++ })
+	return true
+}
+
+// announceGap is the least time between two version announcements.
+const announceGap = 10 * time.Millisecond
+
+// announce tells the peers of new versions: at once over the open sessions, and for a
+// while through memberlist's gossip.
+func (m *Manager) announce(ctx context.Context) {
+	timer := time.NewTimer(announceGap)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.told:
+		}
+		message := appendAnnouncement(nil, m.cfg.InstanceID, m.table.versionNow())
+		m.delegate.queue.QueueBroadcast(announcement(message))
+		packet := append([]byte{msgUser}, message...)
+		for _, l := range m.links {
+			if instance, ok := m.table.boundInstance(l.row); ok {
+				if s := m.registry.route(instance); s != nil {
+					s.send(packet)
+				}
+			}
+		}
+		timer.Reset(announceGap)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// push makes every reachable peer fetch this node's state, and returns when all have,
+// or ctx ends. The error names those that have not.
+func (m *Manager) push(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	q := &request{Type: typeSync, Version: m.table.versionNow()}
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for _, s := range m.registry.voters() {
+		wg.Go(func() {
+			if _, err := ask(ctx, s, q); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, &pushError{m.table.hostOf(s.host), err})
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// pushError says which peer may not know the newest state.
+type pushError struct {
+	host string
+	err  error
+}
+
+func (e *pushError) Error() string { return e.host + " may not know yet: " + clean(e.err.Error()) }
+func (e *pushError) Unwrap() error { return e.err }

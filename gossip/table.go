@@ -1,0 +1,309 @@
+package gossip
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+// table holds one row per configured peer and publishes the view that follows. It is
+// the only place where rows change; views are immutable.
+type table struct {
+	// ran lists the @reboot jobs known to have run; it must not block.
+	ran func() []string
+	// changed is called with the lock held, after every new view; it must only signal.
+	// told is whether what peers must know has changed too.
+	changed func(told bool)
+
+	mu       sync.Mutex
+	self     election.Self
+	base     election.State // without peers
+	rows     []row
+	told     []byte // the JSON of wireReport, without version
+	version  uint64 // counts the changes of told
+	newer    chan struct{}
+	closed   bool
+	viewNow  atomic.Pointer[election.View]
+	bindings atomic.Pointer[map[string]int] // instance → row, the newest binding of each row
+}
+
+// row is what is known of one configured peer.
+type row struct {
+	peer  election.Peer
+	bound string // the instance of the newest hello; "" before the first
+	// certHost is the host part that certificates of this peer must name.
+	certHost  string
+	exchanged bool   // has answered this process at least once
+	version   uint64 // of the newest state
+	heard     uint64 // the newest announced version
+	snapshot  snapshot
+}
+
+// snapshot is a peer's job summaries as last told.
+type snapshot struct {
+	at        time.Time
+	jobs      map[string]JobSummary // nil: none told
+	truncated bool
+}
+
+// newTable returns the table of a node that has not contacted anybody.
+func newTable(c *Config, ran func() []string, changed func(told bool)) *table {
+	t := &table{
+		ran: ran, changed: changed,
+		self: election.Self{NodeName: c.NodeName, InstanceID: c.InstanceID, JobSetID: c.JobSetID, DriftAfter: c.DriftAfter},
+		base: election.State{
+			Backend: "gossip", NodeName: c.NodeName, InstanceID: c.InstanceID, JobSetID: c.JobSetID,
+			ElectLeader: c.ElectLeader, Distribution: c.Distribution, ConfiguredSize: len(c.Peers) + 1,
+		},
+		rows:  make([]row, len(c.Peers)),
+		newer: make(chan struct{}),
+	}
+	for i, host := range c.Peers {
+		t.rows[i] = row{
+			peer:     election.Peer{Host: host, Status: election.StatusUnknown},
+			certHost: serverName(host),
+		}
+	}
+	t.bindings.Store(&map[string]int{})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.publish()
+	return t
+}
+
+// publish computes the view of the current rows. t.mu is held.
+func (t *table) publish() {
+	s := t.base
+	s.Peers = make([]election.Peer, len(t.rows))
+	for i := range t.rows {
+		s.Peers[i] = t.rows[i].peer
+	}
+	v := election.NewView(s)
+	t.viewNow.Store(v)
+
+	told := false
+	w := wireReport(v.Report(t.ran()))
+	if data, err := w.encode(); err == nil && !bytes.Equal(data, t.told) {
+		t.told = data
+		t.version++
+		told = true
+	}
+	close(t.newer)
+	t.newer = make(chan struct{})
+	if !t.closed {
+		t.changed(told)
+	}
+}
+
+// update changes the node's own part and publishes.
+func (t *table) update(change func(self *election.Self, s *election.State)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	change(&t.self, &t.base)
+	t.publish()
+}
+
+// refresh publishes again because something outside the rows changed.
+func (t *table) refresh() { t.update(func(*election.Self, *election.State) {}) }
+
+// close freezes the rows and ends the notifications: what follows is the end of this
+// node, not of its peers.
+func (t *table) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+// view returns the newest view.
+func (t *table) view() *election.View { return t.viewNow.Load() }
+
+// report returns what peers are told now, and its version.
+func (t *table) report() (wireState, uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := wireReport(t.view().Report(t.ran()))
+	w.Version = t.version
+	return w, t.version
+}
+
+// versionNow returns the version of what peers are told.
+func (t *table) versionNow() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version
+}
+
+// bind records which instance a configured host is, as the hello on this node's own
+// session to that host said.
+func (t *table) bind(i int, instance string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &t.rows[i]
+	if r.bound != instance {
+		r.bound, r.version, r.heard = instance, 0, 0
+	}
+	bindings := make(map[string]int, len(t.rows))
+	for i := range t.rows {
+		if b := t.rows[i].bound; b != "" {
+			if _, taken := bindings[b]; !taken {
+				bindings[b] = i
+			}
+		}
+	}
+	t.bindings.Store(&bindings)
+}
+
+// boundTo returns the first row that is bound to the instance. It takes no lock:
+// memberlist asks while it holds its own.
+func (t *table) boundTo(instance string) (int, bool) {
+	i, ok := (*t.bindings.Load())[instance]
+	return i, ok
+}
+
+// certHosts returns the host names of all rows bound to the instance.
+func (t *table) certHosts(instance string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var hosts []string
+	for i := range t.rows {
+		if t.rows[i].bound == instance {
+			hosts = append(hosts, t.rows[i].certHost)
+		}
+	}
+	return hosts
+}
+
+// succeed records an answer of the peer in row i. instance is the one of the session.
+func (t *table) succeed(i int, instance string, s state, scheduled bool, now time.Time) {
+	s.report.InstanceID = instance
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	r := &t.rows[i]
+	r.peer = election.Observe(r.peer, t.self, election.Observation{At: now, Scheduled: scheduled, Report: s.report})
+	r.peer.LastError = oddity(&r.peer, t.self)
+	r.exchanged = true
+	r.version = s.version
+	r.snapshot = snapshot{at: now, jobs: s.summaries, truncated: s.truncated}
+	t.publish()
+}
+
+// oddity says what is wrong with a peer that answered well, "" if nothing is.
+func oddity(p *election.Peer, self election.Self) string {
+	switch {
+	case p.Status == election.StatusConflict:
+		return fmt.Sprintf("another process (instance %s) uses this node's name", p.InstanceID)
+	case p.Status == election.StatusDrifted && schemeOf(p.JobSetID) != schemeOf(self.JobSetID):
+		return fmt.Sprintf("its job-set id is of another scheme (%q, here %q)", schemeOf(p.JobSetID), schemeOf(self.JobSetID))
+	}
+	return ""
+}
+
+func schemeOf(jobSetID string) string {
+	i := bytes.IndexByte([]byte(jobSetID), ':')
+	if i < 0 {
+		return jobSetID
+	}
+	return jobSetID[:i]
+}
+
+// fail records that the peer in row i was not reached, or not trusted.
+func (t *table) fail(i int, f election.Failure, scheduled bool, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	r := &t.rows[i]
+	r.peer = election.Observe(r.peer, t.self, election.Observation{At: now, Scheduled: scheduled, Failure: &f})
+	t.publish()
+}
+
+// announced notes that an instance told of a version, and returns the row to exchange
+// with, if it is news.
+func (t *table) announced(instance string, version uint64) (int, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.rows {
+		r := &t.rows[i]
+		if r.bound == instance && version > r.version && version > r.heard {
+			r.heard = version
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// reached reports whether row i holds a state of at least this version, from an
+// instance; more is closed when the table has changed.
+func (t *table) reached(i int, instance string, version uint64) (ok bool, more <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &t.rows[i]
+	return r.bound == instance && r.peer.Status.Fresh() && r.version >= version, t.newer
+}
+
+// exchangedWith returns the number of peers that have answered this process, itself
+// not counted.
+func (t *table) exchangedWith() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for i := range t.rows {
+		if t.rows[i].exchanged && t.rows[i].peer.Status != election.StatusSelf {
+			n++
+		}
+	}
+	return n
+}
+
+// snapshots returns the newest summaries of every row.
+func (t *table) snapshots() []snapshot {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]snapshot, len(t.rows))
+	for i := range t.rows {
+		out[i] = t.rows[i].snapshot
+	}
+	return out
+}
+
+// nodeName returns the name under which an instance is known, or the instance id.
+func nodeName(v *election.View, instance string) string {
+	if instance == v.InstanceID() {
+		return v.NodeName()
+	}
+	peers := v.Peers()
+	if i := slices.IndexFunc(peers, func(p election.Peer) bool { return p.InstanceID == instance }); i >= 0 && peers[i].NodeName != "" {
+		return peers[i].NodeName
+	}
+	for _, p := range peers {
+		for _, m := range p.Members {
+			if m.InstanceID == instance {
+				return m.NodeName
+			}
+		}
+	}
+	return instance
+}
+
+// hostOf returns the configured host of a row.
+func (t *table) hostOf(i int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.rows[i].peer.Host
+}
+
+// boundInstance returns the instance that a row is bound to.
+func (t *table) boundInstance(i int) (string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.rows[i].bound, t.rows[i].bound != ""
+}
