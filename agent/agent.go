@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/internal/version"
+	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/scheduler/history"
+)
+
+// Agent is one yacron2 process.
+type Agent struct {
+	opts Options
+	root hclog.Logger // parent of every component's logger
+	log  hclog.Logger
+	node string
+	// instanceID tells this process from every other, whatever is rebuilt in it.
+	instanceID string
+
+	history      *history.Memory
+	dispatcher   *scheduler.Dispatcher
+	coordination *coordination
+	web          *webServer
+
+	// change serialises Start, Reload and Stop.
+	change  sync.Mutex
+	started bool
+	stopped bool
+	down    cleanupStack
+
+	config atomic.Pointer[config.Config] // in effect
+}
+
+// ErrStopped is returned by what cannot be done to an agent that was stopped.
+var ErrStopped = errors.New("the agent was stopped")
+
+// New reads the configuration, wires the components and binds the addresses of the
+// HTTP API. An invalid configuration is an error that lists every problem
+// (config.Diagnostics); an address that cannot be bound is logged, and the others serve.
+func New(opts Options) (*Agent, error) {
+	opts.fill()
+	cfg, diags := load(opts)
+	if err := diags.Err(); err != nil {
+		return nil, err
+	}
+	log, err := newLogger(opts.Stderr, firstOf(opts.LogLevel, cfg.Logging.Level), firstOf(opts.LogFormat, cfg.Logging.Format))
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{opts: opts, root: log, log: log.Named("agent"), instanceID: newInstanceID()}
+	if a.node, err = nodeName(opts, cfg); err != nil {
+		return nil, err
+	}
+	if err := a.wire(log, cfg); err != nil {
+		return nil, errors.Join(err, a.down.unwind(context.Background()))
+	}
+	a.warn(diags)
+	a.log.Info("yacron2", "version", version.Version, "node", a.node, "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID)
+	return a, nil
+}
+
+// nodeName is the name by which jobs and peers know this node.
+func nodeName(opts Options, cfg *config.Config) (string, error) {
+	if opts.NodeName != "" {
+		return opts.NodeName, nil
+	}
+	if cfg.Cluster != nil && cfg.Cluster.NodeName != "" {
+		return cfg.Cluster.NodeName, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("no node name is configured and the host name cannot be read: %w", err)
+	}
+	return host, nil
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// warn logs the warnings of a configuration.
+func (a *Agent) warn(diags config.Diagnostics) {
+	for _, d := range diags.Warnings() {
+		a.log.Warn("configuration", "at", d.Position(), "key", d.Key, "warning", d.Message)
+	}
+}
+
+// Start launches everything: the cluster first, so that the first firing finds a view.
+// A cluster that cannot start does not keep the agent from running.
+func (a *Agent) Start(ctx context.Context) error {
+	a.change.Lock()
+	defer a.change.Unlock()
+	switch {
+	case a.stopped:
+		return ErrStopped
+	case a.started:
+		return errors.New("the agent runs already")
+	}
+	a.started = true
+	a.web.start()
+	a.coordination.Start()
+	if err := a.dispatcher.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("scheduler: %w", err)
+	}
+	a.log.Info("started", "node", a.node)
+	return nil
+}
+
+// Stop ends the agent in peace: no new firings, leadership handed over, running jobs
+// awaited, then the rest. If ctx ends first, running jobs are cancelled, and given
+// their killTimeout. Stop is idempotent.
+func (a *Agent) Stop(ctx context.Context) error {
+	a.dispatcher.Quiesce()
+	a.change.Lock()
+	defer a.change.Unlock()
+	if a.stopped {
+		return nil
+	}
+	a.stopped = true
+	a.log.Info("stopping: no new firings")
+	if err := a.coordination.Resign(ctx); err != nil {
+		a.log.Warn("leadership was not handed over cleanly", "error", err)
+	}
+	if limit := a.config.Load().ShutdownTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	if err := a.dispatcher.Drain(ctx); err != nil {
+		a.log.Warn("running jobs are cancelled", "reason", err)
+		a.dispatcher.CancelAll()
+	}
+	err := a.down.unwind(context.WithoutCancel(ctx))
+	a.log.Info("stopped")
+	return err
+}
+
+// CancelRunning cancels every running job and returns at once. It is what the second
+// signal asks for.
+func (a *Agent) CancelRunning() {
+	a.log.Warn("cancelling running jobs")
+	a.dispatcher.CancelAll()
+}
+
+// Addresses lists the addresses on which the HTTP API listens.
+func (a *Agent) Addresses() []string { return a.web.addresses() }

@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler"
+)
+
+// scriptedBackend is a backend whose start succeeds or fails as a test says. It stands
+// in for gossip where the test is about when a backend is started, not what it does.
+type scriptedBackend struct {
+	scheduler.Coordinator // what the test does not expect to be called
+	err                   error
+	mu                    sync.Mutex
+	set                   jobSet
+	started, stopped      bool
+	resigned              bool
+}
+
+func (b *scriptedBackend) Start(context.Context) error {
+	b.started = b.err == nil
+	return b.err
+}
+func (b *scriptedBackend) Stop(context.Context) error   { b.stopped = true; return nil }
+func (b *scriptedBackend) Resign(context.Context) error { b.resigned = true; return nil }
+func (b *scriptedBackend) View() *election.View {
+	return election.NewView(election.State{NodeName: "n", JobSetID: b.set.id})
+}
+func (b *scriptedBackend) SetJobSet(set jobSet) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set = set
+}
+
+// bench records what a coordination installs.
+type bench struct {
+	*coordination
+	mu        sync.Mutex
+	installed []scheduler.Coordinator
+}
+
+func newBench() *bench {
+	b := &bench{}
+	b.coordination = newCoordination(hclog.NewNullLogger(), func(c scheduler.Coordinator) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.installed = append(b.installed, c)
+	})
+	return b
+}
+
+func (b *bench) newest() (scheduler.Coordinator, int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.installed); n > 0 {
+		return b.installed[n-1], n
+	}
+	return nil, 0
+}
+
+func TestCoordinationTriesUntilTheBackendStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBench()
+		failure := errors.New("port in use")
+		attempts := 0
+		good := &scriptedBackend{}
+		c.Apply(t.Context(), &blueprint{cluster: &config.Cluster{NodeName: "a"}, build: func(set jobSet) (backend, error) {
+			attempts++
+			if attempts < 4 {
+				return &scriptedBackend{err: failure}, nil
+			}
+			good.SetJobSet(set)
+			return good, nil
+		}}, jobSet{id: "v1:x"})
+		c.Start()
+		defer func() { _ = c.Stop(context.Background()) }()
+
+		if v, err := c.State(); v != nil || !errors.Is(err, failure) {
+			t.Fatalf("after the first attempt: view %v, error %v", v, err)
+		}
+		if got, n := c.newest(); n != 0 {
+			t.Fatalf("a backend that did not start was installed: %v", got)
+		}
+		time.Sleep(time.Minute) // of the bubble's clock
+		synctest.Wait()
+		if got, n := c.newest(); n != 1 || got != scheduler.Coordinator(good) {
+			t.Fatalf("installed %d times, newest %v", n, got)
+		}
+		if v, err := c.State(); v == nil || v.JobSetID() != "v1:x" || err != nil {
+			t.Errorf("view %v, error %v", v, err)
+		}
+		if attempts != 4 {
+			t.Errorf("%d attempts", attempts)
+		}
+	})
+}
+
+func TestCoordinationKeepsABackendWhoseSectionIsTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBench()
+		var built []*scriptedBackend
+		plan := func(name string) *blueprint {
+			return &blueprint{cluster: &config.Cluster{NodeName: name}, build: func(set jobSet) (backend, error) {
+				b := &scriptedBackend{set: set}
+				built = append(built, b)
+				return b, nil
+			}}
+		}
+		c.Apply(t.Context(), plan("a"), jobSet{id: "one"})
+		c.Start()
+		defer func() { _ = c.Stop(context.Background()) }()
+
+		c.Apply(t.Context(), plan("a"), jobSet{id: "two"})
+		synctest.Wait()
+		if len(built) != 1 || built[0].set.id != "two" || built[0].stopped {
+			t.Fatalf("an unchanged section was rebuilt: %d backends", len(built))
+		}
+		c.Apply(t.Context(), plan("b"), jobSet{id: "three"})
+		synctest.Wait()
+		if len(built) != 2 || !built[0].stopped || built[1].set.id != "three" {
+			t.Fatalf("a changed section was not rebuilt: %d backends", len(built))
+		}
+		c.Apply(t.Context(), nil, jobSet{id: "four"})
+		synctest.Wait()
+		if !built[1].stopped || c.View() != nil {
+			t.Error("a removed section leaves its backend running")
+		}
+		if got, _ := c.newest(); got != nil {
+			t.Errorf("still installed: %v", got)
+		}
+	})
+}
+
+func TestCoordinationStartsNothingAfterResign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBench()
+		attempts := 0
+		c.Apply(t.Context(), &blueprint{cluster: &config.Cluster{}, build: func(jobSet) (backend, error) {
+			attempts++
+			return nil, errors.New("no")
+		}}, jobSet{})
+		c.Start()
+		defer func() { _ = c.Stop(context.Background()) }()
+		if err := c.Resign(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := attempts
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if attempts > before {
+			t.Errorf("%d attempts after Resign", attempts-before)
+		}
+	})
+}

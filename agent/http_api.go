@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/api"
+	"github.com/yacron2/yacron2/internal/version"
+	"github.com/yacron2/yacron2/scheduler"
+)
+
+// contentTypeJSON is sent with every JSON answer.
+const contentTypeJSON = "application/json; charset=utf-8"
+
+// httpAPI answers the HTTP API. It keeps nothing of its own: every answer is read from
+// the components at the moment of the request.
+type httpAPI struct {
+	log          hclog.Logger
+	dispatcher   *scheduler.Dispatcher
+	history      historyReader
+	coordination *coordination
+	settings     func() settings // of the configuration in effect
+}
+
+// settings is what the API needs of the configuration in effect.
+type settings struct {
+	jobSetID string
+	jobs     int
+	elect    bool            // leader election is configured
+	headers  []config.Header // extra headers of successful answers
+}
+
+// routes lists every route of the API.
+func (a *httpAPI) routes() router {
+	return router{
+		{http.MethodGet, "/version", a.version},
+		{http.MethodGet, "/job-set-id", a.jobSetID},
+		{http.MethodGet, "/status", a.status},
+		{http.MethodGet, "/jobs", a.jobs},
+		{http.MethodGet, "/jobs/{name}/runs", a.runs},
+		{http.MethodPost, "/jobs/{name}/start", a.start},
+		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
+		{http.MethodGet, "/cluster", a.cluster},
+	}
+}
+
+func (a *httpAPI) version(w http.ResponseWriter, _ *http.Request) {
+	a.text(w, version.Version)
+}
+
+func (a *httpAPI) jobSetID(w http.ResponseWriter, r *http.Request) {
+	s := a.settings()
+	if wantsJSON(r) {
+		a.json(w, api.JobSetID{JobSetID: s.jobSetID, Jobs: s.jobs})
+		return
+	}
+	a.text(w, s.jobSetID)
+}
+
+// text answers 200 in plain text.
+func (a *httpAPI) text(w http.ResponseWriter, body string) {
+	a.send(w, http.StatusOK, "text/plain; charset=utf-8", []byte(body))
+}
+
+// json answers 200 in JSON.
+func (a *httpAPI) json(w http.ResponseWriter, v any) {
+	body, err := api.Marshal(v)
+	if err != nil {
+		a.log.Error("cannot encode an answer", "error", err)
+		plainStatus(w, http.StatusInternalServerError)
+		return
+	}
+	a.send(w, http.StatusOK, contentTypeJSON, body)
+}
+
+// refuse answers 409 with a reason, as JSON where the client asked for that.
+func (a *httpAPI) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
+	if !wantsJSON(r) {
+		a.send(w, status, "text/plain; charset=utf-8", []byte(reason))
+		return
+	}
+	body, err := api.Marshal(api.ErrorBody{Error: reason})
+	if err != nil {
+		body = nil
+	}
+	a.send(w, status, contentTypeJSON, body)
+}
+
+// send writes one answer with the configured extra headers. A configured Content-Type
+// is not taken: the body would be misread.
+func (a *httpAPI) send(w http.ResponseWriter, status int, contentType string, body []byte) {
+	h := w.Header()
+	for _, header := range a.settings().headers {
+		h.Set(header.Name, header.Value)
+	}
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// wantsJSON reports whether the client asks for JSON by name; wildcards keep the text
+// form, which is what people with a terminal expect.
+func wantsJSON(r *http.Request) bool {
+	for _, header := range r.Header.Values("Accept") {
+		for media := range strings.SplitSeq(header, ",") {
+			name, _, _ := strings.Cut(media, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "application/json") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// statusPrefix leads a plain error text: "404: ".
+func statusPrefix(status int) string { return strconv.Itoa(status) + ": " }

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"net/http"
+
+	"github.com/yacron2/yacron2/api"
+	"github.com/yacron2/yacron2/election"
+)
+
+func (a *httpAPI) cluster(w http.ResponseWriter, _ *http.Request) {
+	view, err := a.coordination.State()
+	if view == nil {
+		answer := api.Cluster{}
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		a.json(w, answer)
+		return
+	}
+	a.json(w, apiCluster(view))
+}
+
+// apiCluster puts a view into its wire form.
+func apiCluster(v *election.View) api.Cluster {
+	c := api.Cluster{
+		Enabled:             true,
+		Backend:             v.Backend(),
+		NodeName:            v.NodeName(),
+		JobSetID:            v.JobSetID(),
+		ClusterSize:         v.Size(),
+		Quorum:              v.Quorum(),
+		ElectLeader:         v.ElectLeader(),
+		Distribution:        string(v.Distribution()),
+		Conflict:            v.Conflict(),
+		ConflictNames:       v.ConflictNames(),
+		ConflictingSizes:    v.ConflictingSizes(),
+		ConflictingPolicies: v.ConflictingPolicies(),
+		Quorate:             v.Quorate(),
+		InstanceID:          v.InstanceID(),
+		Stopping:            v.Stopping(),
+		Peers:               []api.Peer{},
+	}
+	c.SizeConflict = len(c.ConflictingSizes) > 0
+	c.PolicyConflict = len(c.ConflictingPolicies) > 0
+	// Under spread every job has its own owner, so that nobody is *the* leader.
+	if v.Distribution() != election.Spread {
+		c.Leader = api.NullString(v.Leader())
+		c.IsLeader = v.IsLeader()
+	}
+	if lease := v.Lease(); lease != nil {
+		c.Lease = &api.Lease{
+			Identity: v.NodeName(),
+			Holder:   api.NullString(lease.Holder),
+			Expiry:   api.Expiry{Time: lease.Expiry},
+			Detail:   lease.Detail,
+		}
+		return c
+	}
+	c.Agreeing = 1 + len(v.MutualAgreeing())
+	for _, p := range v.Peers() {
+		c.Peers = append(c.Peers, api.Peer{
+			Host:           p.Host,
+			Status:         string(p.Status),
+			JobSetID:       api.NullString(p.JobSetID),
+			NodeName:       api.NullString(p.NodeName),
+			LastSeen:       api.At(p.LastSeen),
+			LastError:      api.NullString(p.LastError),
+			MismatchStreak: p.MismatchStreak,
+			InstanceID:     p.InstanceID,
+			Stopping:       p.Stopping,
+		})
+	}
+	return c
+}

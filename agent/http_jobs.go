@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/yacron2/yacron2/api"
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/scheduler/history"
+)
+
+// Limits of the lists in answers.
+const (
+	shownHistory = 20 // entries of history in /jobs
+	shownMissed  = 50 // missed firings in /jobs/{name}/runs
+)
+
+// historyReader is what the API reads of the history.
+type historyReader interface {
+	Runs(job string) []history.Run // oldest first
+	Missed(job string, n int) []history.Missed
+}
+
+func (a *httpAPI) status(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	jobs := a.dispatcher.Jobs()
+	list := make([]api.JobStatus, len(jobs))
+	for i, j := range jobs {
+		list[i] = jobStatus(j, now)
+	}
+	if wantsJSON(r) {
+		a.json(w, list)
+		return
+	}
+	a.text(w, api.StatusText(list))
+}
+
+// jobStatus says which of the three states a job is in; running comes first.
+func jobStatus(j scheduler.JobStatus, now time.Time) api.JobStatus {
+	s := api.JobStatus{Job: j.Job.Name, Status: api.StatusScheduled}
+	switch {
+	case j.Running:
+		s.Status, s.PIDs = api.StatusRunning, j.PIDs
+	case !j.Job.Enabled:
+		s.Status = api.StatusDisabled
+	case j.Job.Schedule.Reboot():
+		s.Reboot = true
+	default:
+		s.ScheduledIn = scheduledIn(j, now)
+	}
+	return s
+}
+
+// scheduledIn is the time to the next firing in seconds; nil while the job runs, is
+// disabled, or has none.
+func scheduledIn(j scheduler.JobStatus, now time.Time) *float64 {
+	if j.Running || !j.Job.Enabled || j.NextAt.IsZero() {
+		return nil
+	}
+	return new(max(j.NextAt.Sub(now), 0).Seconds())
+}
+
+func (a *httpAPI) jobs(w http.ResponseWriter, _ *http.Request) {
+	now := time.Now()
+	elect := a.settings().elect
+	view := a.coordination.View()
+	jobs := a.dispatcher.Jobs()
+	list := make([]api.Job, len(jobs))
+	for i, j := range jobs {
+		list[i] = a.job(j, now, elect, view)
+	}
+	a.json(w, list)
+}
+
+func (a *httpAPI) job(j scheduler.JobStatus, now time.Time, elect bool, view *election.View) api.Job {
+	out := api.Job{
+		Name:          j.Job.Name,
+		Enabled:       j.Job.Enabled,
+		Schedule:      j.Job.ScheduleText,
+		Command:       commandText(j.Job.Command),
+		CaptureStdout: j.Job.CaptureStdout,
+		CaptureStderr: j.Job.CaptureStderr,
+		UTC:           j.Job.UTC,
+		Timezone:      api.NullString(j.Job.Timezone),
+		Running:       j.Running,
+		PIDs:          append([]int{}, j.PIDs...),
+		ScheduledIn:   scheduledIn(j, now),
+		History:       []api.HistoryEntry{},
+	}
+	runs := a.history.Runs(j.Job.Name)
+	if n := len(runs); n > 0 {
+		out.LastRun = new(apiRun(runs[n-1]))
+		for _, r := range runs[max(0, n-shownHistory):] {
+			out.History = append(out.History, api.HistoryEntry{Outcome: string(r.Outcome), Duration: duration(r)})
+		}
+	}
+	if elect {
+		out.ClusterPolicy = string(j.Job.ClusterPolicy)
+		out.ClusterOwner = clusterOwner(j.Job, view)
+	}
+	return out
+}
+
+// clusterOwner names the node that owns a gated job under spread. It is nil where no
+// job has an owner of its own.
+func clusterOwner(j *scheduler.Job, view *election.View) *api.NullString {
+	if view == nil || view.Distribution() != election.Spread || view.Lease() != nil {
+		return nil
+	}
+	switch j.ClusterPolicy {
+	case election.Leader:
+		return new(api.NullString(view.JobOwner(j.Name)))
+	case election.PreferLeader:
+		return new(api.NullString(view.AvailableOwner(j.Name)))
+	}
+	return nil
+}
+
+func commandText(c scheduler.Command) string {
+	if c.Argv != nil {
+		return strings.Join(c.Argv, " ")
+	}
+	return c.Line
+}
+
+// duration is how long a run took in seconds, nil if nothing was started.
+func duration(r history.Run) *float64 {
+	if r.StartedAt.IsZero() {
+		return nil
+	}
+	return new(max(r.FinishedAt.Sub(r.StartedAt), 0).Seconds())
+}
+
+func apiRun(r history.Run) api.Run {
+	return api.Run{
+		Outcome:    string(r.Outcome),
+		ExitCode:   r.ExitCode,
+		StartedAt:  api.At(r.StartedAt),
+		FinishedAt: api.At(r.FinishedAt),
+		Duration:   duration(r),
+		FailReason: api.NullString(r.FailReason),
+		ID:         r.ID,
+		Firing:     api.At(r.Firing),
+		Trigger:    r.Trigger,
+		Attempt:    r.Attempt,
+		Node:       r.Node,
+		Notes:      r.Notes,
+	}
+}
+
+func (a *httpAPI) runs(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	if _, ok := a.dispatcher.Job(name); !ok {
+		plainStatus(w, http.StatusNotFound)
+		return
+	}
+	answer := api.Runs{Name: name, Runs: []api.Run{}}
+	for _, run := range a.history.Runs(name) {
+		answer.Runs = append(answer.Runs, apiRun(run))
+	}
+	answer.Stats = api.StatsOf(answer.Runs)
+	for _, m := range a.history.Missed(name, shownMissed) {
+		answer.Missed = append(answer.Missed, api.Missed{
+			Firing: api.At(m.Firing), At: api.At(m.At), Code: m.Code, Reason: m.Reason,
+		})
+	}
+	a.json(w, answer)
+}
+
+func (a *httpAPI) start(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	a.acted(w, r, name, a.dispatcher.StartJob(r.Context(), name))
+}
+
+func (a *httpAPI) cancel(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	a.acted(w, r, name, a.dispatcher.CancelJob(r.Context(), name))
+}
+
+// acted answers a manual request: an empty 200, or why it was refused.
+func (a *httpAPI) acted(w http.ResponseWriter, r *http.Request, name string, err error) {
+	switch {
+	case err == nil:
+		a.send(w, http.StatusOK, "application/octet-stream", nil)
+	case errors.Is(err, scheduler.ErrUnknownJob):
+		plainStatus(w, http.StatusNotFound)
+	case errors.Is(err, scheduler.ErrDisabled):
+		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is disabled")
+	case errors.Is(err, scheduler.ErrNotRunning):
+		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is not running")
+	case errors.Is(err, scheduler.ErrStopping):
+		a.refuse(w, r, http.StatusServiceUnavailable, "the agent is stopping: start the job on another node")
+	default:
+		a.log.Error("manual request failed", "job", name, "error", err)
+		a.refuse(w, r, http.StatusInternalServerError, err.Error())
+	}
+}
+
+// quoteName puts a job name into single quotes, or into double quotes if it holds a
+// single one and no double one.
+func quoteName(name string) string {
+	if strings.Contains(name, "'") && !strings.Contains(name, `"`) {
+		return `"` + name + `"`
+	}
+	return "'" + name + "'"
+}

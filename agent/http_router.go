@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// route is one entry of the API. The router is our own small one because operators
+// script against the exact answers to unknown paths and wrong methods, which
+// http.ServeMux words differently, and because a job name may hold an encoded slash.
+type route struct {
+	method  string // GET (HEAD follows) or POST
+	pattern string // segments; {name} matches one segment and is percent-decoded
+	handler http.HandlerFunc
+}
+
+// allow is the value of the Allow header for a route.
+func (r route) allow() string {
+	if r.method == http.MethodGet {
+		return "GET,HEAD"
+	}
+	return r.method
+}
+
+func (r route) serves(method string) bool {
+	return method == r.method || (r.method == http.MethodGet && method == http.MethodHead)
+}
+
+// router matches a request against its routes in order.
+type router []route
+
+// ServeHTTP answers with the matching route, or in plain text that there is none.
+func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var allow []string
+	for _, route := range rt {
+		values, ok := match(route.pattern, r.URL.EscapedPath())
+		if !ok {
+			continue
+		}
+		if !route.serves(r.Method) {
+			allow = append(allow, route.allow())
+			continue
+		}
+		for key, value := range values {
+			r.SetPathValue(key, value)
+		}
+		route.handler(w, r)
+		return
+	}
+	if len(allow) > 0 {
+		w.Header().Set("Allow", strings.Join(allow, ","))
+		plainStatus(w, http.StatusMethodNotAllowed)
+		return
+	}
+	plainStatus(w, http.StatusNotFound)
+}
+
+// match compares an escaped path with a pattern, segment by segment.
+func match(pattern, escaped string) (map[string]string, bool) {
+	want := strings.Split(pattern, "/")
+	got := strings.Split(escaped, "/")
+	if len(want) != len(got) {
+		return nil, false
+	}
+	var values map[string]string
+	for i, segment := range want {
+		text, err := url.PathUnescape(got[i])
+		if err != nil {
+			return nil, false
+		}
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			if text == "" {
+				return nil, false
+			}
+			if values == nil {
+				values = make(map[string]string, 1)
+			}
+			values[strings.TrimSuffix(name, "}")] = text
+		} else if text != segment {
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// plainStatus answers with a status and its standard words, such as "404: Not Found".
+func plainStatus(w http.ResponseWriter, status int) {
+	plainText(w, status, http.StatusText(status))
+}
+
+// plainText answers an error in plain text, led by the status code.
+func plainText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(statusPrefix(status) + text))
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestRouter(t *testing.T) {
+	named := func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("name=" + r.PathValue("name"))) }
+	rt := router{
+		{http.MethodGet, "/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("v")) }},
+		{http.MethodGet, "/jobs/{name}/runs", named},
+		{http.MethodPost, "/jobs/{name}/start", named},
+	}
+	tests := []struct {
+		method, target string
+		status         int
+		body, allow    string
+	}{
+		{"GET", "/version", 200, "v", ""},
+		{"HEAD", "/version", 200, "v", ""}, // the server drops the body
+		{"GET", "/version?x=1", 200, "v", ""},
+		{"POST", "/version", 405, "405: Method Not Allowed", "GET,HEAD"},
+		{"GET", "/version/", 404, "404: Not Found", ""},
+		{"GET", "/", 404, "404: Not Found", ""},
+		{"GET", "//version", 404, "404: Not Found", ""},
+		{"GET", "/jobs/a%2Fb%20c/runs", 200, "name=a/b c", ""},
+		{"GET", "/jobs/%C3%A4/runs", 200, "name=ä", ""},
+		{"GET", "/jobs/../runs", 200, "name=..", ""},
+		{"GET", "/jobs//runs", 404, "404: Not Found", ""},
+		{"GET", "/jobs/a/b/runs", 404, "404: Not Found", ""},
+		{"GET", "/jobs/a/start", 405, "405: Method Not Allowed", "POST"},
+		{"POST", "/jobs/a/start", 200, "name=a", ""},
+		{"DELETE", "/jobs/a/start", 405, "405: Method Not Allowed", "POST"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.method+" "+tt.target, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			rt.ServeHTTP(w, httptest.NewRequest(tt.method, tt.target, nil))
+			if w.Code != tt.status || w.Body.String() != tt.body || w.Header().Get("Allow") != tt.allow {
+				t.Errorf("got %d %q Allow %q, want %d %q Allow %q",
+					w.Code, w.Body.String(), w.Header().Get("Allow"), tt.status, tt.body, tt.allow)
+			}
+		})
+	}
+}
+
+func TestRequireToken(t *testing.T) {
+	served := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	guarded := requireToken([]token{newToken("look", scopeRead), newToken("schlüssel", scopeOperate)}, served)
+	tests := []struct {
+		method, header string
+		want           int
+	}{
+		{"GET", "", 401},
+		{"GET", "Bearer", 401},
+		{"GET", "Bearer ", 401},
+		{"GET", "Basic look", 401},
+		{"GET", "Bearer wrong", 401},
+		{"GET", "Bearer  look", 401},
+		{"GET", "Bearer look", 204},
+		{"HEAD", "bEaReR look", 204},
+		{"POST", "Bearer look", 403},
+		{"GET", "Bearer schlüssel", 204},
+		{"POST", "Bearer schlüssel", 204},
+		{"POST", "Bearer schl\xfcssel", 401},
+	}
+	for _, tt := range tests {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(tt.method, "/anything", nil)
+		r.Header.Set("Authorization", tt.header)
+		guarded.ServeHTTP(w, r)
+		if w.Code != tt.want {
+			t.Errorf("%s with %q: got %d, want %d", tt.method, tt.header, w.Code, tt.want)
+		}
+	}
+}
+
+func TestRequireTokenWithoutTokensIsOpen(t *testing.T) {
+	served := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	w := httptest.NewRecorder()
+	requireToken(nil, served).ServeHTTP(w, httptest.NewRequest("POST", "/", nil))
+	if w.Code != http.StatusNoContent {
+		t.Errorf("got %d", w.Code)
+	}
+}

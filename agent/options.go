@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"io"
+	"os"
+)
+
+// Options are what a command line decides. The zero value of a field leaves the
+// decision to the configuration files, or to the default.
+type Options struct {
+	// ConfigDirs and ConfigFiles are read in this order and form one configuration.
+	ConfigDirs  []string
+	ConfigFiles []string
+	// Dev runs a built-in single-node configuration instead of files.
+	Dev bool
+
+	DataDir   string // "": everything in memory, unless the configuration says otherwise
+	LogLevel  string // trace, debug, info, warn or error
+	LogFormat string // text or json
+	NodeName  string // "": the configured name, else the host name
+
+	// Stdout receives the output of jobs, Stderr the log and the jobs' errors; nil
+	// means those of this process.
+	Stdout, Stderr io.Writer
+}
+
+func (o *Options) fill() {
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
+	}
+	if o.Stderr == nil {
+		o.Stderr = os.Stderr
+	}
+}

@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/scheduler/history"
+)
+
+// webStopLimit bounds how long answers under way may hold up the end of the process.
+const webStopLimit = 3 * time.Second
+
+// unsupported lists the keys that load but do nothing in this version; using one is a
+// warning, so that nobody relies on it.
+var unsupported = []string{
+	"cluster.kubernetes", "cluster.etcd", "cluster.consul",
+	"jobs.onFailure.report", "jobs.onPermanentFailure.report", "jobs.onSuccess.report", "jobs.onMiss.report",
+	"jobs.statsd", "logging",
+}
+
+// wire builds the components of cfg and binds the addresses. Each step pushes what
+// undoes it, in the order in which Stop must go: the API goes last.
+func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
+	hist := history.NewMemory()
+	a.history = hist
+	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
+		Node:    a.node,
+		Runner:  processRunner{},
+		History: hist,
+		Logger:  log.Named("scheduler"),
+		Stdout:  a.opts.Stdout,
+		Stderr:  a.opts.Stderr,
+	})
+	if err != nil {
+		return fmt.Errorf("scheduler: %w", err)
+	}
+	a.dispatcher = dispatcher
+	a.coordination = newCoordination(log.Named("cluster"), dispatcher.SetCoordinator)
+	a.web = newWebServer(log.Named("http"), (&httpAPI{
+		log:          log.Named("http"),
+		dispatcher:   dispatcher,
+		history:      hist,
+		coordination: a.coordination,
+		settings:     a.settings,
+	}).routes())
+
+	a.down.push("http", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, webStopLimit)
+		defer cancel()
+		return a.web.stop(ctx)
+	})
+	a.down.push("cluster", a.coordination.Stop)
+	a.down.push("scheduler", dispatcher.Stop)
+
+	web, err := webSettings(cfg.Web)
+	if err != nil {
+		// Without its token the API would be open to everybody: it stays down, and
+		// the jobs go on.
+		a.log.Error("the HTTP API stays down", "error", err)
+		web = webConfig{}
+	}
+	a.install(context.Background(), cfg, web)
+	return nil
+}
+
+// install puts a configuration into effect. It cannot fail: whatever could was done
+// before.
+func (a *Agent) install(ctx context.Context, cfg *config.Config, web webConfig) {
+	a.config.Store(cfg)
+	a.dispatcher.Apply(scheduler.Plan{Jobs: cfg.Jobs, Elect: cfg.Cluster != nil && cfg.Cluster.ElectLeader})
+	a.coordination.Apply(ctx, a.blueprint(cfg), newJobSet(cfg))
+	// What cannot be bound is logged there, and the other addresses serve.
+	_ = a.web.apply(ctx, web)
+}
+
+func newJobSet(cfg *config.Config) jobSet {
+	set := jobSet{id: cfg.JobSetID, jobs: make(map[string]*scheduler.Job, len(cfg.Jobs))}
+	for _, j := range cfg.Jobs {
+		set.jobs[j.Name] = j
+	}
+	return set
+}
+
+// settings is what the API shows of the configuration in effect.
+func (a *Agent) settings() settings {
+	cfg := a.config.Load()
+	s := settings{
+		jobSetID: cfg.JobSetID,
+		jobs:     len(cfg.Jobs),
+		elect:    cfg.Cluster != nil && cfg.Cluster.ElectLeader,
+	}
+	if cfg.Web != nil {
+		s.headers = cfg.Web.Headers
+	}
+	return s
+}
+
+// webSettings resolves the tokens. A token that cannot be had is an error: the API must
+// then stay down.
+func webSettings(web *config.Web) (webConfig, error) {
+	var out webConfig
+	if web == nil {
+		return out, nil
+	}
+	var errs []error
+	for _, t := range web.Tokens {
+		secret, err := t.Secret.Resolve()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("web token %s: %w", t.Name, err))
+			continue
+		}
+		s := scopeRead
+		if t.Scope == config.ScopeOperate {
+			s = scopeOperate
+		}
+		out.tokens = append(out.tokens, newToken(secret, s))
+	}
+	out.listen = web.Listen
+	out.certFile, out.keyFile = web.CertFile, web.KeyFile
+	if web.SocketMode != nil {
+		out.socketMode = *web.SocketMode
+	}
+	return out, errors.Join(errs...)
+}
+
+// sameCluster reports whether a running backend may stay under another configuration.
+func sameCluster(a, b *config.Cluster) bool { return reflect.DeepEqual(a, b) }
