@@ -64,7 +64,7 @@ func (d *delegate) NotifyMsg(b []byte) {
 	if !ok || d.off.Load() || instance == d.self {
 		return
 	}
-	if row, news := d.table.announced(instance, version); news {
+	for _, row := range d.table.announced(instance, version) {
 		d.want(row)
 	}
 }
@@ -95,7 +95,7 @@ var errStranger = errors.New("no configured host is bound to this instance")
 // member with others would make every push fail.
 func (d *delegate) NotifyAlive(n *memberlist.Node) error {
 	if n.Name != d.self {
-		if _, bound := d.table.boundTo(n.Name); !bound {
+		if len(d.table.boundTo(n.Name)) == 0 {
 			return errStranger
 		}
 	}
@@ -123,7 +123,7 @@ func (d *delegate) notify(n *memberlist.Node) {
 	if d.off.Load() || n.Name == d.self {
 		return
 	}
-	if row, bound := d.table.boundTo(n.Name); bound {
+	for _, row := range d.table.boundTo(n.Name) {
 		d.want(row)
 	}
 }

@@ -28,7 +28,7 @@ const (
 	backoffMin  = 100 * time.Millisecond // after the first failed dial
 	backoffMax  = 2 * time.Second
 	kickGap     = 50 * time.Millisecond // between two dials, however often it is kicked
-	exchangeGap = 50 * time.Millisecond // between two extra exchanges
+	exchangeGap = 25 * time.Millisecond // between two extra exchanges
 	jitterMax   = 5 * time.Millisecond  // before an extra exchange
 )
 

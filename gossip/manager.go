@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,7 +110,7 @@ func New(cfg Config) (*Manager, error) {
 		cfg.Metrics = &metrics.BlackholeSink{}
 	}
 	if cfg.listen == nil {
-		cfg.listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+		cfg.listen = listenTCP
 	}
 	m := &Manager{
 		cfg: cfg, log: cfg.Logger.Named("gossip"), metrics: cfg.Metrics, started: time.Now(),
@@ -135,6 +136,14 @@ func New(cfg Config) (*Manager, error) {
 		m.links = append(m.links, newLink(env, i, host))
 	}
 	return m, nil
+}
+
+// listenTCP binds addr; "*" stands for every address of every family.
+func listenTCP(addr string) (net.Listener, error) {
+	if port, wild := strings.CutPrefix(addr, "*:"); wild {
+		addr = ":" + port
+	}
+	return net.Listen("tcp", addr)
 }
 
 // changed is told of every new view, under the table's lock.
@@ -216,8 +225,9 @@ func (m *Manager) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{cancel: cancel}
 	r.lis = newListener(listenerConfig{
-		ln: m.ln, creds: m.creds, check: m.checkClient, session: m.serveInbound,
-		http: peerServer(m.stateJSON, m.log), log: m.log,
+		ln: m.ln, creds: m.creds, check: func(cs tls.ConnectionState) error { return m.checkNames(cs.PeerCertificates[0]) },
+		session: m.serveInbound,
+		http:    peerServer(m.stateJSON, m.log), log: m.log,
 	})
 	m.run = r
 	m.gate.Lock()
@@ -393,18 +403,4 @@ func (m *Manager) learnt(jobSetID string, jobs []string) {
 // count adds one to a counter.
 func (m *Manager) count(name string) {
 	m.metrics.IncrCounter([]string{"yacron2", "gossip", name}, 1)
-}
-
-// checkClient applies VerifyPeerNames to a client's certificate, which chains to the
-// CA already.
-func (m *Manager) checkClient(cs tls.ConnectionState) error {
-	if !m.cfg.VerifyPeerNames || len(cs.PeerCertificates) == 0 {
-		return nil
-	}
-	for _, l := range m.links {
-		if cs.PeerCertificates[0].VerifyHostname(l.server) == nil {
-			return nil
-		}
-	}
-	return &trustError{"its certificate names none of the configured peers"}
 }

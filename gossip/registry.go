@@ -40,10 +40,9 @@ func (r *registry) add(s *session) (crowded *session) {
 	if s.outgoing {
 		return nil
 	}
-	_, bound := r.table.boundTo(s.instance)
+	bound := r.bound(s.instance)
 	limit, alike := maxInboundOther, func(o *entry) bool {
-		_, b := r.table.boundTo(o.instance)
-		return !o.outgoing && !b
+		return !o.outgoing && !r.bound(o.instance)
 	}
 	if bound {
 		limit, alike = maxInboundEach, func(o *entry) bool {
@@ -66,6 +65,9 @@ func (r *registry) add(s *session) (crowded *session) {
 	}
 	return crowded
 }
+
+// bound reports whether a configured host is bound to the instance.
+func (r *registry) bound(instance string) bool { return len(r.table.boundTo(instance)) > 0 }
 
 // judge reports whether the session is with the instance it names.
 func (r *registry) judge(s *session) bool {
@@ -100,7 +102,7 @@ func (r *registry) remove(s *session) {
 // is bound to it: one that this node dialled, else an inbound one. nil if there is
 // none.
 func (r *registry) route(instance string) *session {
-	if _, bound := r.table.boundTo(instance); !bound {
+	if !r.bound(instance) {
 		return nil
 	}
 	r.mu.Lock()
@@ -128,8 +130,7 @@ func (r *registry) isAuthentic(s *session) bool {
 	defer r.mu.Unlock()
 	for _, e := range r.sessions {
 		if e.session == s {
-			_, bound := r.table.boundTo(s.instance)
-			return bound && e.authentic.Load()
+			return r.bound(s.instance) && e.authentic.Load()
 		}
 	}
 	return false

@@ -62,6 +62,8 @@ func (m *Manager) round(ctx context.Context) bool {
 			return false
 		}
 	}
+	// After the links, so that new certificates have their new sessions first.
+	m.reverifyInbound()
 	m.table.update(func(_ *election.Self, s *election.State) { s.Rounds++ })
 	return true
 }

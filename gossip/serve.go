@@ -3,6 +3,7 @@ package gossip
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -97,10 +98,11 @@ const syncTimeout = 3 * time.Second
 
 // answerSync fetches the state of a peer until it is as new as the peer says.
 func (m *Manager) answerSync(s *session, version uint64) *response {
-	row, bound := m.table.boundTo(s.instance)
-	if !bound {
+	rows := m.table.boundTo(s.instance)
+	if len(rows) == 0 {
 		return &response{Error: "no configured host is bound to this instance"}
 	}
+	row := rows[0]
 	timer := time.NewTimer(syncTimeout)
 	defer timer.Stop()
 	asked := false
@@ -122,4 +124,34 @@ func (m *Manager) answerSync(s *session, version uint64) *response {
 			return &response{Error: "the session has ended"}
 		}
 	}
+}
+
+// reverifyInbound ends the inbound sessions whose client certificate would not be let
+// in any more.
+func (m *Manager) reverifyInbound() {
+	pool := m.creds.get().pool
+	for _, s := range m.registry.list(func(s *session) bool { return !s.outgoing }) {
+		err := verifyChain(s.chain, pool, "", x509.ExtKeyUsageClientAuth, time.Now())
+		if err == nil {
+			err = m.checkNames(s.chain[0])
+		}
+		if err != nil {
+			m.log.Warn("closing a peer's session", "from", s.remote, "reason", failureOf(err).Text)
+			s.close(err)
+		}
+	}
+}
+
+// checkNames applies VerifyPeerNames to a client's certificate, which chains to the CA
+// already.
+func (m *Manager) checkNames(leaf *x509.Certificate) error {
+	if !m.cfg.VerifyPeerNames {
+		return nil
+	}
+	for _, l := range m.links {
+		if leaf.VerifyHostname(l.server) == nil {
+			return nil
+		}
+	}
+	return &trustError{"its certificate names none of the configured peers"}
 }

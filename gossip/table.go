@@ -29,15 +29,16 @@ type table struct {
 	newer    chan struct{}
 	closed   bool
 	viewNow  atomic.Pointer[election.View]
-	bindings atomic.Pointer[map[string]int] // instance → row, the newest binding of each row
+	bindings atomic.Pointer[map[string][]int] // instance → rows
 }
 
 // row is what is known of one configured peer.
 type row struct {
-	peer  election.Peer
-	bound string // the instance of the newest hello; "" before the first
-	// certHost is the host part that certificates of this peer must name.
-	certHost  string
+	host     string // as configured
+	certHost string // the name that certificates of this peer must carry
+
+	peer      election.Peer
+	bound     string // the instance of the newest hello; "" before the first
 	exchanged bool   // has answered this process at least once
 	version   uint64 // of the newest state
 	heard     uint64 // the newest announced version
@@ -65,11 +66,11 @@ func newTable(c *Config, ran func() []string, changed func(told bool)) *table {
 	}
 	for i, host := range c.Peers {
 		t.rows[i] = row{
-			peer:     election.Peer{Host: host, Status: election.StatusUnknown},
-			certHost: serverName(host),
+			host: host, certHost: serverName(host),
+			peer: election.Peer{Host: host, Status: election.StatusUnknown},
 		}
 	}
-	t.bindings.Store(&map[string]int{})
+	t.bindings.Store(&map[string][]int{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.publish()
@@ -147,33 +148,25 @@ func (t *table) bind(i int, instance string) {
 	if r.bound != instance {
 		r.bound, r.version, r.heard = instance, 0, 0
 	}
-	bindings := make(map[string]int, len(t.rows))
+	bindings := make(map[string][]int, len(t.rows))
 	for i := range t.rows {
 		if b := t.rows[i].bound; b != "" {
-			if _, taken := bindings[b]; !taken {
-				bindings[b] = i
-			}
+			bindings[b] = append(bindings[b], i)
 		}
 	}
 	t.bindings.Store(&bindings)
 }
 
-// boundTo returns the first row that is bound to the instance. It takes no lock:
-// memberlist asks while it holds its own.
-func (t *table) boundTo(instance string) (int, bool) {
-	i, ok := (*t.bindings.Load())[instance]
-	return i, ok
-}
+// boundTo returns the rows that are bound to the instance, usually one; none for a
+// stranger. It takes no lock: memberlist asks while it holds its own.
+func (t *table) boundTo(instance string) []int { return (*t.bindings.Load())[instance] }
 
-// certHosts returns the host names of all rows bound to the instance.
+// certHosts returns the names that a certificate of the instance must carry one of.
 func (t *table) certHosts(instance string) []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var hosts []string
-	for i := range t.rows {
-		if t.rows[i].bound == instance {
-			hosts = append(hosts, t.rows[i].certHost)
-		}
+	rows := t.boundTo(instance)
+	hosts := make([]string, len(rows))
+	for k, i := range rows {
+		hosts[k] = t.rows[i].certHost // never changes
 	}
 	return hosts
 }
@@ -226,19 +219,19 @@ func (t *table) fail(i int, f election.Failure, scheduled bool, now time.Time) {
 	t.publish()
 }
 
-// announced notes that an instance told of a version, and returns the row to exchange
-// with, if it is news.
-func (t *table) announced(instance string, version uint64) (int, bool) {
+// announced notes that an instance told of a version, and returns the rows to exchange
+// with: those for which it is news.
+func (t *table) announced(instance string, version uint64) []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range t.rows {
-		r := &t.rows[i]
-		if r.bound == instance && version > r.version && version > r.heard {
+	var news []int
+	for _, i := range t.boundTo(instance) {
+		if r := &t.rows[i]; version > r.version && version > r.heard {
 			r.heard = version
-			return i, true
+			news = append(news, i)
 		}
 	}
-	return 0, false
+	return news
 }
 
 // reached reports whether row i holds a state of at least this version, from an
@@ -295,11 +288,7 @@ func nodeName(v *election.View, instance string) string {
 }
 
 // hostOf returns the configured host of a row.
-func (t *table) hostOf(i int) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.rows[i].peer.Host
-}
+func (t *table) hostOf(i int) string { return t.rows[i].host }
 
 // boundInstance returns the instance that a row is bound to.
 func (t *table) boundInstance(i int) (string, bool) {
