@@ -220,6 +220,12 @@ func (c *testCluster) issue(ca *pki.CA, name string, o pki.CertOptions) (certFil
 	return certFile, keyFile
 }
 
+// issueNames writes a certificate of the cluster's CA for several host names.
+func (c *testCluster) issueNames(name string, hosts ...string) (certFile, keyFile string) {
+	c.t.Helper()
+	return c.issue(c.ca, name, pki.CertOptions{CommonName: name, DNSNames: hosts})
+}
+
 // node prepares a node; every node made before and after is a peer once start runs.
 func (c *testCluster) node(host string, change ...func(*Config)) *testNode {
 	c.t.Helper()
