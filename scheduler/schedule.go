@@ -29,12 +29,13 @@ const (
 // schedules follow the clock: what a gap leaves out does not fire, what is repeated
 // fires again.
 type Schedule struct {
-	text     string
-	reboot   bool
-	every    int64 // seconds; 0 unless @every
-	calendar calendar
-	fixed    bool
-	warnings []string
+	text      string
+	reboot    bool
+	every     int64 // seconds; 0 unless @every
+	calendar  calendar
+	fixed     bool
+	canonical string
+	warnings  []string
 }
 
 // String returns the text that the schedule was parsed from.

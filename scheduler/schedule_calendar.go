@@ -308,7 +308,7 @@ func bitFrom(set uint64, from int) int {
 
 // bitUpTo returns the highest set bit at or below to, or -1.
 func bitUpTo(set uint64, to int) int {
-	return bits.Len64(set&(2<<to-1)) - 1
+	return bits.Len64(set&(1<<(to+1)-1)) - 1
 }
 
 // civil returns the start of a day as civil time.

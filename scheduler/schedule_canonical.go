@@ -1,10 +1,8 @@
 package scheduler
 
 import (
-	"fmt"
 	"math/bits"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -14,7 +12,10 @@ import (
 // canonical text have the same firings in every zone. The text is for comparing and
 // hashing; it has the seven fields and what they can't express, and is not meant to
 // be parsed.
-func (s *Schedule) Canonical() string {
+func (s *Schedule) Canonical() string { return s.canonical }
+
+// canonicalText builds what Canonical returns.
+func (s *Schedule) canonicalText() string {
 	switch {
 	case s.reboot:
 		return "@reboot"
@@ -22,86 +23,110 @@ func (s *Schedule) Canonical() string {
 		return "@every " + (time.Duration(s.every) * time.Second).String()
 	}
 	c := &s.calendar
-	dom := listValues(c.values.Dom, allDays)
-	for k := range 31 {
-		switch {
-		case c.fromEnd&(1<<k) == 0:
-		case k == 0:
-			dom = append(dom, "L")
-		default:
-			dom = append(dom, fmt.Sprintf("L-%d", k))
-		}
+	b := make(canonicalBuffer, 0, 64)
+	for _, f := range [...]struct{ set, all uint64 }{
+		{c.values.Second, allSixty}, {c.values.Minute, allSixty}, {c.values.Hour, allHours},
+	} {
+		b.values(f.set, f.all)
+		b = append(b, ' ')
 	}
-	for n := 1; n <= 31; n++ {
-		if c.nearWeekday&(1<<n) != 0 {
-			dom = append(dom, fmt.Sprintf("%dW", n))
-		}
-	}
-	if c.lastWeekday {
-		dom = append(dom, "LW")
-	}
-	dow := listValues(c.values.Dow, allWeekday)
-	for d := range 7 {
-		for n, set := range c.nth {
-			if set&(1<<d) != 0 {
-				dow = append(dow, fmt.Sprintf("%d#%d", d, n))
-			}
-		}
-		if c.lastDow&(1<<d) != 0 {
-			dow = append(dow, fmt.Sprintf("L%d", d))
-		}
-	}
-	fields := []string{
-		strings.Join(listValues(c.values.Second, allSixty), ","),
-		strings.Join(listValues(c.values.Minute, allSixty), ","),
-		strings.Join(listValues(c.values.Hour, allHours), ","),
-		orNone(dom),
-		strings.Join(listValues(c.values.Month, allMonths), ","),
-		orNone(dow),
-		c.years.String(),
-	}
+	b.monthDays(c)
+	b = append(b, ' ')
+	b.values(c.values.Month, allMonths)
+	b = append(b, ' ')
+	b.weekdays(c)
+	b = append(b, ' ')
+	b.years(&c.years)
 	if c.either {
-		fields = append(fields, "either-day")
+		b = append(b, " either-day"...)
 	}
 	if !s.fixed && c.values.Minute != allSixty && c.values.Hour != allHours {
-		fields = append(fields, "follows-clock")
+		b = append(b, " follows-clock"...)
 	}
-	return strings.Join(fields, " ")
+	return string(b)
 }
 
-// orNone joins a list; a list of nothing, which matches no day, is "none".
-func orNone(list []string) string {
-	if len(list) == 0 {
-		return "none"
+// canonicalBuffer collects a canonical text.
+type canonicalBuffer []byte
+
+// next separates the elements of a list.
+func (b *canonicalBuffer) next() {
+	if n := len(*b); n > 0 && (*b)[n-1] != ' ' {
+		*b = append(*b, ',')
 	}
-	return strings.Join(list, ",")
 }
 
-// listValues spells a set out as values and ranges, ascending.
-func listValues(set, all uint64) []string {
+// element adds an element with up to two numbers: lo if it is not negative, what
+// stands between, hi if it is not negative.
+func (b *canonicalBuffer) element(lo int, between string, hi int) {
+	b.next()
+	if lo >= 0 {
+		*b = strconv.AppendInt(*b, int64(lo), 10)
+	}
+	*b = append(*b, between...)
+	if hi >= 0 {
+		*b = strconv.AppendInt(*b, int64(hi), 10)
+	}
+}
+
+func (b *canonicalBuffer) span(lo, hi int) {
+	if lo == hi {
+		b.element(lo, "", -1)
+		return
+	}
+	b.element(lo, "-", hi)
+}
+
+// values spells a set out as values and ranges, ascending.
+func (b *canonicalBuffer) values(set, all uint64) {
 	if set == all {
-		return []string{"*"}
+		*b = append(*b, '*')
+		return
 	}
-	var list []string
 	for set != 0 {
 		lo := bits.TrailingZeros64(set)
 		n := bits.TrailingZeros64(^(set >> lo))
-		list = appendRange(list, lo, lo+n-1)
+		b.span(lo, lo+n-1)
 		set &^= (1<<n - 1) << lo
 	}
-	return list
 }
 
-func appendRange(list []string, lo, hi int) []string {
-	if lo == hi {
-		return append(list, strconv.Itoa(lo))
+func (b *canonicalBuffer) monthDays(c *calendar) {
+	b.values(c.values.Dom, allDays)
+	for rest := c.fromEnd; rest != 0; rest &= rest - 1 {
+		if k := bits.TrailingZeros32(rest); k > 0 {
+			b.element(-1, "L-", k)
+		} else {
+			b.element(-1, "L", -1)
+		}
 	}
-	return append(list, fmt.Sprintf("%d-%d", lo, hi))
+	for rest := c.nearWeekday; rest != 0; rest &= rest - 1 {
+		b.element(bits.TrailingZeros32(rest), "W", -1)
+	}
+	if c.lastWeekday {
+		b.element(-1, "LW", -1)
+	}
 }
 
-// String spells the years out as values and ranges, ascending.
-func (y *yearSet) String() string {
-	var list []string
+func (b *canonicalBuffer) weekdays(c *calendar) {
+	begin := len(*b)
+	b.values(c.values.Dow, allWeekday)
+	for d := range 7 {
+		for n, set := range c.nth {
+			if set&(1<<d) != 0 {
+				b.element(d, "#", n)
+			}
+		}
+		if c.lastDow&(1<<d) != 0 {
+			b.element(-1, "L", d)
+		}
+	}
+	if len(*b) == begin { // no day at all
+		*b = append(*b, "none"...)
+	}
+}
+
+func (b *canonicalBuffer) years(y *yearSet) {
 	for lo := firstYear; lo <= lastYear; lo++ {
 		if !y.has(lo) {
 			continue
@@ -111,10 +136,10 @@ func (y *yearSet) String() string {
 			hi++
 		}
 		if lo == firstYear && hi == lastYear {
-			return "*"
+			*b = append(*b, '*')
+			return
 		}
-		list = appendRange(list, lo, hi)
+		b.span(lo, hi)
 		lo = hi
 	}
-	return strings.Join(list, ",")
 }

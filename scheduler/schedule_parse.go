@@ -46,6 +46,7 @@ func ParseSchedule(text string, dayMatch DayMatch) (*Schedule, error) {
 	if err := p.parse(dayMatch); err != nil {
 		return nil, err
 	}
+	p.s.canonical = p.s.canonicalText()
 	return p.s, nil
 }
 

@@ -25,6 +25,12 @@ func segmentAt(t int64, loc *time.Location) segment {
 	}
 	if !end.IsZero() {
 		s.end = end.Unix()
+		if s.end <= t {
+			// ZoneBounds takes every year that is extrapolated from a rule for
+			// one of 365 days, so the last day of a leap year lies beyond the
+			// end that it reports. A year's last segment does reach to its end.
+			s.end = t - t%day + day
+		}
 	}
 	return s
 }

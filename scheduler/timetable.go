@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxMissed bounds the missed firings that a Batch lists for one job.
-	maxMissed = 60
+	maxMissed = 20
 	// maxPast bounds what Past lists. It covers a job that fires every second over
 	// the longest startingDeadline.
 	maxPast = 1000
