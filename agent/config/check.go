@@ -38,6 +38,9 @@ func (c *checker) name(f *field) string {
 
 // check reports whether a value (and all below it) has the right form.
 func (c *checker) check(n *node, f *field) bool {
+	if n.bad {
+		return false
+	}
 	switch f.kind {
 	case anyKind:
 		return true

@@ -12,13 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// Severity tells errors, which reject the configuration, from warnings.
+// Severity tells errors, which reject the configuration, from warnings, and those from
+// notes: what is right but means something else than it did in yacron2 1.2.
 type Severity string
 
 // The severities.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
+	Note    Severity = "note"
 )
 
 // Diagnostic is one problem of the configuration. Neither its texts nor its source
@@ -37,7 +39,8 @@ type Diagnostic struct {
 	// bad value in the defaults of many jobs has it.
 	More int `json:"more,omitempty"`
 
-	caret int // characters of Source before the caret; -1: none
+	caret  int // characters of Source before the caret; -1: none
+	hidden bool
 }
 
 // Position returns file:line:column, as far as known.
@@ -172,7 +175,7 @@ func padding(line string, n int) string {
 	return b.String()
 }
 
-// maxDiagnostics bounds what one load reports (and remembers): nobody reads more,
+// maxDiagnostics bounds, for errors and for all else, what one load reports (and remembers): nobody reads more,
 // and a hostile file can hold millions of problems.
 const maxDiagnostics = 1000
 
@@ -181,6 +184,7 @@ type collector struct {
 	list    Diagnostics
 	seen    map[seenKey]int
 	dropped int
+	errors  int
 }
 
 type seenKey struct {
@@ -201,12 +205,19 @@ func (c *collector) add(at pos, d Diagnostic) {
 		}
 		return
 	}
-	if len(c.list) >= maxDiagnostics {
+	kept := c.errors
+	if d.Severity != Error {
+		kept = len(c.list) - c.errors
+	}
+	if kept >= maxDiagnostics {
 		c.dropped++
 		return
 	}
+	if d.Severity == Error {
+		c.errors++
+	}
 	d.caret = -1
-	if at.src != nil && at.line > 0 {
+	if at.src != nil && at.line > 0 && !d.hidden {
 		d.Source, d.caret = at.src.excerpt(int(at.line), int(at.column))
 	}
 	if c.seen == nil {
@@ -236,8 +247,12 @@ func (c *collector) result(cluster pos) Diagnostics {
 		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(line(&a), line(&b)))
 	})
 	if c.dropped > 0 {
+		severity := Warning
+		if c.errors > 0 {
+			severity = Error
+		}
 		c.list = append(c.list, Diagnostic{
-			Severity: Error, caret: -1,
+			Severity: severity, caret: -1,
 			Message: fmt.Sprintf("%d further problems are not shown", c.dropped),
 		})
 	}

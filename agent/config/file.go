@@ -40,6 +40,9 @@ func (l *loader) directory(dir string) []*file {
 			continue
 		}
 		if !isMember(name) {
+			if lower := strings.ToLower(name); lower != name && isMember(lower) {
+				l.out.add(pos{}, Diagnostic{Severity: Warning, File: filepath.Join(dir, name), Message: "this file is not read: the ending must be in lower case"})
+			}
 			continue
 		}
 		path := filepath.Join(dir, name)
@@ -152,14 +155,18 @@ func (l *loader) read(src *source) *file {
 	f := &file{src: src}
 	l.files[src.path] = f
 	for _, p := range problems {
-		l.fail(p.at, "", p.message, p.hint)
+		l.out.add(p.at, Diagnostic{Severity: Error, Message: p.message, Hint: p.hint, hidden: p.hide})
 	}
 	if root == nil {
 		return f
 	}
 	if root.kind != mapping {
 		if len(problems) == 0 {
-			l.fail(root.pos, "", "the file must be a mapping with keys like jobs, not "+describe(root), "")
+			hint := ""
+			if root.kind == scalar && len(strings.Fields(root.text)) >= 6 {
+				hint = "if this is a crontab, let its name end in .crontab or .cron"
+			}
+			l.fail(root.pos, "", "the file must be a mapping with keys like jobs, not "+describe(root), hint)
 		}
 		return f
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,11 @@ type Host interface {
 	LookupGroup(name string) (*user.Group, error)
 	// GroupIDs lists the groups of a user.
 	GroupIDs(u *user.User) ([]string, error)
+	// Executable reports whether a program of this name is in PATH.
+	Executable(name string) bool
+	// KnowsZone reports whether the machine's own zone files have a zone; true if
+	// it has none at all.
+	KnowsZone(name string) bool
 	// LocalZone returns the IANA name of the machine's time zone.
 	LocalZone() (string, error)
 }
@@ -47,6 +53,22 @@ func (System) LookupGroup(name string) (*user.Group, error) { return user.Lookup
 
 // GroupIDs lists the groups of a user.
 func (System) GroupIDs(u *user.User) ([]string, error) { return u.GroupIds() }
+
+// Executable looks a program up in PATH.
+func (System) Executable(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// KnowsZone looks for a zone file.
+func (System) KnowsZone(name string) bool {
+	const dir = "/usr/share/zoneinfo"
+	if _, err := os.Stat(filepath.Join(dir, "Europe")); err != nil {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
+	return err == nil
+}
 
 // LocalZone finds the name of the local zone as the C library would find the zone
 // itself: the variable TZ, the link /etc/localtime, and for a system that has a copy

@@ -45,6 +45,10 @@ func (h testHost) LookupGroup(name string) (*user.Group, error) {
 
 func (h testHost) GroupIDs(*user.User) ([]string, error) { return []string{"1002", "27"}, nil }
 
+func (h testHost) Executable(name string) bool { return name == "sync" || name == "echo" }
+
+func (h testHost) KnowsZone(name string) bool { return name != "US/Eastern" }
+
 func (h testHost) LocalZone() (string, error) {
 	if h.zone == "" && h.zoneErr == nil {
 		return "Europe/Berlin", nil

@@ -24,7 +24,7 @@ func (l *loader) jobs(raw []rawJob) []*scheduler.Job {
 		job := b.build()
 		if n := r.node.get("name"); n != nil && n.kind == scalar && job.Name != "" {
 			if at, ok := first[job.Name]; ok {
-				b.fail(n, "name", "a second job with this name, the first one is in "+place(at), "rename one of them")
+				b.fail(n, "name", "a second job with this name, the first one is in "+place(at), renameHint(n))
 			} else {
 				first[job.Name] = n.pos
 			}
@@ -32,6 +32,14 @@ func (l *loader) jobs(raw []rawJob) []*scheduler.Job {
 		out = append(out, job)
 	}
 	return out
+}
+
+// renameHint says what to rename: jobs of a crontab are named after their file.
+func renameHint(name *node) string {
+	if name.src != nil && name.src.dialect == crontabDialect {
+		return "jobs of a crontab are named after their file and line: rename one of the files"
+	}
+	return "rename one of them"
 }
 
 // jobBuilder turns one merged job into its typed form. What has the wrong form was
@@ -81,8 +89,9 @@ func (b *jobBuilder) build() *scheduler.Job {
 		b.name(n)
 	}
 	for i := range b.all.entries {
-		e := &b.all.entries[i]
-		b.key(e.key, e.value)
+		if e := &b.all.entries[i]; !e.value.bad {
+			b.key(e.key, e.value)
+		}
 	}
 	b.zone()
 	b.schedule()

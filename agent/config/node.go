@@ -30,6 +30,7 @@ func (p pos) moved(n int) pos {
 // once a front end has returned them, and may be shared (a YAML alias, defaults).
 type node struct {
 	kind kind
+	bad  bool // what stood here was refused already: say nothing more about it
 	pos
 	text    string  // of scalars, as written: nothing is typed before the schema does
 	entries []entry // of mappings, in order, keys unique

@@ -19,7 +19,7 @@ type scheduleKey struct {
 // schedule parses the schedule and points at what is wrong with it.
 func (b *jobBuilder) schedule() {
 	n := b.own.get("schedule")
-	if n == nil || n.kind == list {
+	if n == nil || n.bad || n.kind == list {
 		return
 	}
 	text, ok := n.text, true

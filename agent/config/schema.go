@@ -42,6 +42,7 @@ type field struct {
 	// block is the name of an HCL block that stands for one element of a list or
 	// for the mapping itself; label is the key that the block's label holds.
 	block, label string
+	pairs        bool // a list of {key, value} that HCL writes as an object
 }
 
 // mergeRule says what becomes of a key that both defaults and job have.
@@ -115,6 +116,9 @@ func (f *field) need() *field                  { f.required = true; return f }
 func (f *field) seal() *field                  { f.sealed = true; return f }
 func (f *field) merged(m mergeRule) *field     { f.merge = m; return f }
 func (f *field) blocks(b, label string) *field { f.block, f.label = b, label; return f }
+
+// asPairs makes a list of {key, value} an object in HCL.
+func (f *field) asPairs() *field { f.pairs, f.block = true, f.hclName; return f }
 
 // with returns a mapping like f with more keys.
 func (f *field) with(keys ...*field) *field {

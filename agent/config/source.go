@@ -100,7 +100,7 @@ func (s *source) excerpt(line, column int) (string, int) {
 // secret is masked by its key alone: the file may be too broken to know more.
 var (
 	secretKey   = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(?:value|password|auth_?token|token|dsn|url|headers?|authorization|x-[a-z-]*(?:key|token)|api-?key)["']?\s*[:=]\s*`)
-	assignment  = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*`)
+	assignment  = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*`)
 	urlUserInfo = regexp.MustCompile(`://[^/@\s"']+@`)
 )
 
@@ -112,7 +112,8 @@ func maskLine(line []rune, caret int, d dialect) ([]rune, int) {
 	type span struct{ from, to int } // bytes
 	var spans []span
 	if d == crontabDialect {
-		if loc := assignment.FindStringIndex(text); loc != nil && loc[1] < len(text) {
+		loc := assignment.FindStringSubmatchIndex(text)
+		if loc != nil && loc[1] < len(text) && text[loc[2]:loc[3]] != "CRON_TZ" {
 			spans = append(spans, span{loc[1], len(text)})
 		}
 	} else {
@@ -158,6 +159,25 @@ func maskLine(line []rune, caret int, d dialect) ([]rune, int) {
 	return out, caret + shift
 }
 
+// blockSecret is a YAML line that begins a secret of several lines.
+var blockSecret = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(?:value|password|auth_?token|token|dsn|url)["']?\s*:\s*[|>][-+0-9]*\s*$`)
+
+// inSecretBlock reports whether a line may be part of a secret that a line above it
+// begins.
+func (s *source) inSecretBlock(line int) bool {
+	const most = 100
+	for n := line - 1; n > 0 && n > line-most; n-- {
+		text := s.line(n)
+		if blockSecret.MatchString(text) {
+			return true
+		}
+		if strings.Contains(text, ": ") || strings.HasSuffix(strings.TrimSpace(text), ":") {
+			return false
+		}
+	}
+	return false
+}
+
 // scalarEnd returns where the value that begins at from ends: at its closing quote,
 // at the end of its flow entry, or at the end of the line. A value that is itself a
 // mapping, a list or a call of a function is no scalar: it ends where it begins.
@@ -168,6 +188,10 @@ func scalarEnd(text string, from int) int {
 	switch c := text[from]; c {
 	case '{', '[':
 		return from
+	case 'e', 'f': // env("NAME"), file("path")
+		if strings.HasPrefix(text[from:], "env(") || strings.HasPrefix(text[from:], "file(") {
+			return from
+		}
 	case '"', '\'':
 		for i := from + 1; i < len(text); i++ {
 			switch {

@@ -40,7 +40,7 @@ func (l *loader) localZone() zone {
 func (b *jobBuilder) zone() {
 	j := b.job
 	if n := b.all.get("timezone"); n != nil {
-		if n.kind != scalar {
+		if n.bad || n.kind != scalar {
 			return
 		}
 		z := b.zoneNamed(n.text)
@@ -49,6 +49,10 @@ func (b *jobBuilder) zone() {
 			return
 		}
 		j.Timezone, j.Location = z.name, z.loc
+		if !b.host.KnowsZone(z.name) {
+			b.warn(n, "timezone", "the zone files of this machine lack "+z.name+"; the agent's own copy is used",
+				"other programs of this machine do not know the zone: install its tzdata")
+		}
 		return
 	}
 	if j.UTC {

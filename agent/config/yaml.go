@@ -22,17 +22,28 @@ const (
 type problem struct {
 	at            pos
 	message, hint string
+	hide          bool // do not show the source line: it is part of a secret
+}
+
+// complaint is a problem whose line may be shown.
+func complaint(at pos, message, hint string) problem {
+	return problem{at: at, message: message, hint: hint}
+}
+
+// problems is one complaint as the whole result.
+func problems(at pos, message, hint string) []problem {
+	return []problem{complaint(at, message, hint)}
 }
 
 // parseYAML reads one YAML document. It returns nil without problems for a file that
 // holds nothing but comments.
 func parseYAML(src *source) (*node, []problem) {
-	if p := checkText(src); p != nil {
-		return nil, []problem{*p}
+	if ps := checkText(src); ps != nil {
+		return nil, ps
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(src.text))
 	if err != nil {
-		return nil, []problem{{pos{src: src}, err.Error(), ""}}
+		return nil, problems(pos{src: src}, err.Error(), "")
 	}
 	var doc yaml.Node
 	switch err := loader.Load(&doc); {
@@ -47,8 +58,8 @@ func parseYAML(src *source) (*node, []problem) {
 	case err != nil:
 		return nil, []problem{yamlProblem(src, err)}
 	default:
-		return nil, []problem{{pos{src, int32(second.Line), int32(second.Column)}, "a second document begins here",
-			"one file holds one document: remove the --- or split the file"}}
+		return nil, problems(pos{src, int32(second.Line), int32(second.Column)}, "a second document begins here",
+			"one file holds one document: remove the --- or split the file")
 	}
 	c := yamlConverter{src: src, sizes: map[*yaml.Node]int{}, shared: map[*yaml.Node]*node{}}
 	if len(doc.Content) == 0 {
@@ -66,23 +77,23 @@ func parseYAML(src *source) (*node, []problem) {
 }
 
 // checkText refuses what no front end can read: too much, or not text.
-func checkText(src *source) *problem {
+func checkText(src *source) []problem {
 	text := src.text
 	if len(text) > maxFileSize {
-		return &problem{pos{src: src}, "the file has " + strconv.Itoa(len(text)>>20) + " MiB, the limit is " + strconv.Itoa(maxFileSize>>20), "split it"}
+		return problems(pos{src: src}, "the file has "+strconv.Itoa(len(text)>>20)+" MiB, the limit is "+strconv.Itoa(maxFileSize>>20), "split it")
 	}
 	if !utf8.Valid(text) {
 		for i := 0; i < len(text); {
 			r, size := utf8.DecodeRune(text[i:])
 			if r == utf8.RuneError && size == 1 {
-				return &problem{src.place(i), "byte 0x" + strconv.FormatUint(uint64(text[i]), 16) + " is not UTF-8", "save the file as UTF-8"}
+				return problems(src.place(i), "byte 0x"+strconv.FormatUint(uint64(text[i]), 16)+" is not UTF-8", "save the file as UTF-8")
 			}
 			i += size
 		}
 	}
 	for i, c := range text {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return &problem{src.place(i), "control character 0x" + strconv.FormatUint(uint64(c), 16), "remove it"}
+			return problems(src.place(i), "control character 0x"+strconv.FormatUint(uint64(c), 16), "remove it")
 		}
 	}
 	values := 1
@@ -90,16 +101,22 @@ func checkText(src *source) *problem {
 		values += bytes.Count(text, []byte(sep))
 	}
 	if values > maxValues {
-		return &problem{pos{src: src}, "the file holds too many values", "split it"}
+		return problems(pos{src: src}, "the file holds too many values", "split it")
 	}
 	return nil
 }
 
 // yamlProblem turns a syntax error of the YAML library into a problem with a hint.
 func yamlProblem(src *source, err error) problem {
+	p := explainYAML(src, err)
+	p.hide = src.inSecretBlock(int(p.at.line))
+	return p
+}
+
+func explainYAML(src *source, err error) problem {
 	var le *yaml.LoadError
 	if !errors.As(err, &le) {
-		return problem{pos{src: src}, "not YAML: " + err.Error(), ""}
+		return complaint(pos{src: src}, "not YAML: "+err.Error(), "")
 	}
 	at := pos{src, int32(le.Mark.Line), int32(le.Mark.Column)}
 	if strings.HasPrefix(le.ContextMsg, "while scanning an alias") || strings.HasPrefix(le.ContextMsg, "while scanning a quoted scalar") {
@@ -117,33 +134,33 @@ func yamlProblem(src *source, err error) problem {
 	switch {
 	case strings.HasPrefix(indented, "\t") && (strings.HasPrefix(rest, "\t") || strings.Contains(le.Message, "tab")):
 		at.column = int32(len(line)-len(indented)) + 1
-		return problem{at, "a tab indents this line", "indent with spaces: YAML does not allow tabs here"}
+		return complaint(at, "a tab indents this line", "indent with spaces: YAML does not allow tabs here")
 	case strings.HasPrefix(rest, "*"):
 		if i := strings.IndexByte(line, '*'); i >= 0 { // an alias may end before what is wrong
 			at.column = int32(utf8.RuneCountInString(line[:i])) + 1
 		}
-		return problem{at, "a value that begins with * is an alias in YAML", "put it in quotes, e.g. \"* * * * *\""}
+		return complaint(at, "a value that begins with * is an alias in YAML", "put it in quotes, e.g. \"* * * * *\"")
 	case strings.HasPrefix(le.Message, "unknown anchor"):
-		return problem{at, le.Message, "define it above with &, or put the value in quotes"}
+		return complaint(at, le.Message, "define it above with &, or put the value in quotes")
 	case strings.HasPrefix(rest, "@"), strings.HasPrefix(rest, "%"), strings.HasPrefix(rest, "`"):
-		return problem{at, "a value cannot begin with " + rest[:1] + " in YAML", "put it in quotes"}
+		return complaint(at, "a value cannot begin with "+rest[:1]+" in YAML", "put it in quotes")
 	case strings.HasPrefix(le.Message, "mapping values are not allowed"):
-		return problem{at, "a key is not expected here", "check the indentation, or put a value that holds \": \" in quotes"}
+		return complaint(at, "a key is not expected here", "check the indentation, or put a value that holds \": \" in quotes")
 	case strings.HasPrefix(le.Message, "did not find expected key"), strings.HasPrefix(le.Message, "did not find expected '-' indicator"),
 		strings.HasPrefix(le.Message, "did not find expected <document start>"):
-		return problem{at, "this line does not belong to what stands above it", "check the indentation and the quotes of the lines before"}
+		return complaint(at, "this line does not belong to what stands above it", "check the indentation and the quotes of the lines before")
 	case strings.HasPrefix(le.ContextMsg, "while scanning a quoted scalar") && strings.Contains(le.Message, "end of stream"):
-		return problem{at, "this quote is never closed", "close it"}
+		return complaint(at, "this quote is never closed", "close it")
 	case strings.HasPrefix(le.Message, "found unknown escape character"):
-		return problem{at, "unknown escape sequence in a string in double quotes", "write \\\\ for a backslash, or use single quotes"}
+		return complaint(at, "unknown escape sequence in a string in double quotes", "write \\\\ for a backslash, or use single quotes")
 	case strings.Contains(le.Message, "incompatible YAML document"):
-		return problem{at, "this %YAML directive is not supported", "remove the line"}
+		return complaint(at, "this %YAML directive is not supported", "remove the line")
 	}
 	message := le.Message
 	if le.ContextMsg != "" {
 		message = le.ContextMsg + ": " + message
 	}
-	return problem{at, message, ""}
+	return complaint(at, message, "")
 }
 
 // yamlConverter turns YAML nodes into neutral ones.
@@ -164,7 +181,7 @@ const maxDepth = 100
 
 func (c *yamlConverter) fail(n *yaml.Node, message, hint string) {
 	if len(c.problems) < maxDiagnostics {
-		c.problems = append(c.problems, problem{c.pos(n), message, hint})
+		c.problems = append(c.problems, complaint(c.pos(n), message, hint))
 	}
 }
 
