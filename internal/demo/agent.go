@@ -57,6 +57,15 @@ func (a *agent) pid() int { return a.cmd.Process.Pid }
 // state tells how an ended agent ended.
 func (a *agent) state() string { return a.cmd.ProcessState.String() }
 
+// log returns what the agent has logged, or why that can't be read.
+func (a *agent) log() string {
+	data, err := os.ReadFile(a.logFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
 // stopAll stops all agents at once and returns when they have ended.
 func stopAll(agents []*agent) {
 	for _, a := range agents {

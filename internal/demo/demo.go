@@ -116,7 +116,7 @@ func (d *demo) awaitLeader(ctx context.Context, agents []*agent) (string, error)
 		for _, a := range agents {
 			select {
 			case <-a.ended:
-				return "", fmt.Errorf("%s did not start; see %s", a.name, d.relative(a.logFile))
+				return "", fmt.Errorf("%s did not start:\n%s", a.name, a.log())
 			default:
 			}
 		}

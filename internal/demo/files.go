@@ -12,15 +12,17 @@ import (
 const jobs = `defaults:
   captureStdout: true
   streamPrefix: ""
-  schedule: "*/5 * * * * * *" # seven fields: the first one is the second
-jobs:
+jobs: # seven fields in a schedule: the first one is the second
   - name: tick-leader-only
+    schedule: "*/5 * * * * * *"
     clusterPolicy: Leader
     command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
   - name: tick-prefer-leader
+    schedule: "*/5 * * * * * *"
     clusterPolicy: PreferLeader
     command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
   - name: tick-every-node
+    schedule: "*/5 * * * * * *"
     clusterPolicy: EveryNode
     command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
 `

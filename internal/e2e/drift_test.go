@@ -61,7 +61,8 @@ func TestBrokenReload(t *testing.T) {
 	a.WriteFile("jobs.yaml", "jobs:\n  - name: broken\n    scheduel: '* * * * *'\n    command: 'true'\n")
 	before := len(a.Log())
 	a.Reload()
-	testcluster.Eventually(t, "the error in the log", logs(a, before, "[ERROR]", "scheduel"))
+	testcluster.Eventually(t, "the error in the log", testcluster.All(
+		logs(a, before, "[ERROR]", "reload"), logs(a, before, "jobs.yaml:3:5", "scheduel")))
 	awaitLeaderRun(t, c)
 	c.AwaitAgreement("yacron-a")
 	mustNotDouble(t, c, leaderJob)

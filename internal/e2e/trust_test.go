@@ -20,7 +20,7 @@ func TestUntrusted(t *testing.T) {
 	}{
 		{"another CA", func(t *testing.T, _ *testcluster.Cluster) (*pki.CA, pki.CertOptions) {
 			return testcluster.NewCA(t), testcluster.GoodCertificate("yacron-0")
-		}, "authority"},
+		}, "not signed by a CA"},
 		{"expired", func(_ *testing.T, c *testcluster.Cluster) (*pki.CA, pki.CertOptions) {
 			o := testcluster.GoodCertificate("yacron-0")
 			o.NotAfter = time.Now().Add(-time.Hour)

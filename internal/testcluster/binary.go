@@ -24,8 +24,14 @@ var (
 	demo  = &program{pkg: "github.com/yacron2/yacron2/internal/demo"}
 )
 
-// Binary returns the path of the agent, built from this source tree.
-func Binary(tb testing.TB) string { return agent.get(tb) }
+// Binary returns the path of the agent: the one that YACRON2_E2E_BINARY names, such as
+// a release to be tried, else one built from this source tree.
+func Binary(tb testing.TB) string {
+	if given := os.Getenv("YACRON2_E2E_BINARY"); given != "" {
+		return given
+	}
+	return agent.get(tb)
+}
 
 // DemoBinary returns the path of the program behind "make demo".
 func DemoBinary(tb testing.TB) string { return demo.get(tb) }
