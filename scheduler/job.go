@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler/report"
 )
 
 // ConcurrencyPolicy says what a launch does while an instance of the job runs.
@@ -98,4 +99,11 @@ type Job struct {
 	KillTimeout      time.Duration // from SIGTERM to SIGKILL
 	FailsWhen        FailsWhen
 	Retry            Retry
+
+	// Where outcomes are reported; nil: nowhere.
+	OnFailure          *report.Hooks // every failed run
+	OnPermanentFailure *report.Hooks // the last one of its retries
+	OnSuccess          *report.Hooks
+	OnMiss             *report.Hooks // a firing that was not run
+	Statsd             *report.Statsd
 }
