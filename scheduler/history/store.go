@@ -52,6 +52,7 @@ type Store interface {
 
 var (
 	_ Store = (*Memory)(nil)
+	_ Store = (*File)(nil)
 )
 
 // Limits bound what a store keeps.
