@@ -94,10 +94,17 @@ func (m *monkey) pause() time.Duration {
 	return time.Duration(m.rand.IntN(1500)) * time.Millisecond
 }
 
-// act does harm to one agent, or ends the harm that was done to it.
+// act does harm to one agent, or ends the harm that was done to it. Mostly it brings
+// back one of those that are away before it takes the next, so that there is often a
+// majority, but not always.
 func (m *monkey) act() {
 	v := m.victims[m.rand.IntN(len(m.victims))]
-	if v.frozen || v.stopping || !v.Running() {
+	for _, other := range m.victims {
+		if other.away() && m.rand.IntN(4) > 0 {
+			v = other
+		}
+	}
+	if v.away() {
 		v.mend()
 		return
 	}
@@ -115,6 +122,9 @@ func (m *monkey) act() {
 		m.count["frozen"]++
 	}
 }
+
+// away reports whether harm was done to the agent and has not ended.
+func (v *victim) away() bool { return v.frozen || v.stopping || !v.Running() }
 
 // mend brings an agent back.
 func (v *victim) mend() {

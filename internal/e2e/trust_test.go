@@ -34,9 +34,10 @@ func TestUntrusted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			// It would lead if it counted: it has the lowest name.
+			// It would lead if it counted: it has the lowest name. Files of certificates
+			// are looked at once a round.
 			c := testcluster.New(t, testcluster.Options{
-				Names: []string{"yacron-0", "yacron-a", "yacron-b"}, Jobs: ticks,
+				Names: []string{"yacron-0", "yacron-a", "yacron-b"}, Jobs: ticks, Interval: 2,
 			})
 			bad, a, b := c.Nodes[0], c.Nodes[1], c.Nodes[2]
 			bad.WriteCertificate(test.certs(t, c))
