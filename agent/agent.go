@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -33,10 +34,16 @@ type Agent struct {
 	// change serialises Start, Reload and Stop.
 	change  sync.Mutex
 	started bool
-	stopped bool
+	stopped bool // no Start and no Reload any more
 	down    cleanupStack
+	watch   *watcher
+	seen    map[string]fileState // the configuration's files as they were last read
+
+	stopping sync.Once
+	stopErr  error
 
 	config atomic.Pointer[config.Config] // in effect
+	loaded atomic.Pointer[loadStatus]    // of the newest attempt
 }
 
 // ErrStopped is returned by what cannot be done to an agent that was stopped.
@@ -48,8 +55,8 @@ var ErrStopped = errors.New("the agent was stopped")
 func New(opts Options) (*Agent, error) {
 	opts.fill()
 	cfg, diags := load(opts)
-	if err := diags.Err(); err != nil {
-		return nil, err
+	if diags.HasErrors() {
+		return nil, diags.Errors()
 	}
 	log, err := newLogger(opts.Stderr, firstOf(opts.LogLevel, cfg.Logging.Level), firstOf(opts.LogFormat, cfg.Logging.Format))
 	if err != nil {
@@ -62,6 +69,9 @@ func New(opts Options) (*Agent, error) {
 	if err := a.wire(log, cfg); err != nil {
 		return nil, errors.Join(err, a.down.unwind(context.Background()))
 	}
+	now := time.Now()
+	a.loaded.Store(&loadStatus{trigger: TriggerStart, at: now, loadedAt: now, problems: diags})
+	a.seen = stampFiles(a.watched())
 	a.warn(diags)
 	a.log.Info("yacron2", "version", version.Version, "node", a.node, "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID)
 	return a, nil
@@ -91,13 +101,6 @@ func firstOf(values ...string) string {
 	return ""
 }
 
-// warn logs the warnings of a configuration.
-func (a *Agent) warn(diags config.Diagnostics) {
-	for _, d := range diags.Warnings() {
-		a.log.Warn("configuration", "at", d.Position(), "key", d.Key, "warning", d.Message)
-	}
-}
-
 // Start launches everything: the cluster first, so that the first firing finds a view.
 // A cluster that cannot start does not keep the agent from running.
 func (a *Agent) Start(ctx context.Context) error {
@@ -115,6 +118,10 @@ func (a *Agent) Start(ctx context.Context) error {
 	if err := a.dispatcher.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
+	if !a.opts.Dev {
+		a.startWatch()
+		a.down.push("file watch", a.watch.stop)
+	}
 	a.log.Info("started", "node", a.node)
 	return nil
 }
@@ -124,12 +131,18 @@ func (a *Agent) Start(ctx context.Context) error {
 // their killTimeout. Stop is idempotent.
 func (a *Agent) Stop(ctx context.Context) error {
 	a.dispatcher.Quiesce()
-	a.change.Lock()
-	defer a.change.Unlock()
-	if a.stopped {
-		return nil
-	}
-	a.stopped = true
+	a.stopping.Do(func() {
+		// A reload under way ends first, and none begins any more. The lock is not
+		// held longer: what is stopped below may be waiting for it.
+		a.change.Lock()
+		a.stopped = true
+		a.change.Unlock()
+		a.stopErr = a.shutdown(ctx)
+	})
+	return a.stopErr
+}
+
+func (a *Agent) shutdown(ctx context.Context) error {
 	a.log.Info("stopping: no new firings")
 	if err := a.coordination.Resign(ctx); err != nil {
 		a.log.Warn("leadership was not handed over cleanly", "error", err)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ type httpAPI struct {
 	history      historyReader
 	coordination *coordination
 	settings     func() settings // of the configuration in effect
+	loaded       func() loadStatus
+	reload       func(context.Context) error
 }
 
 // settings is what the API needs of the configuration in effect.
@@ -45,6 +48,8 @@ func (a *httpAPI) routes() router {
 		{http.MethodPost, "/jobs/{name}/start", a.start},
 		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
 		{http.MethodGet, "/cluster", a.cluster},
+		{http.MethodGet, "/config/status", a.configStatus},
+		{http.MethodPost, "/reload", a.reloadConfig},
 	}
 }
 
@@ -67,27 +72,26 @@ func (a *httpAPI) text(w http.ResponseWriter, body string) {
 }
 
 // json answers 200 in JSON.
-func (a *httpAPI) json(w http.ResponseWriter, v any) {
+func (a *httpAPI) json(w http.ResponseWriter, v any) { a.jsonStatus(w, http.StatusOK, v) }
+
+// jsonStatus answers in JSON.
+func (a *httpAPI) jsonStatus(w http.ResponseWriter, status int, v any) {
 	body, err := api.Marshal(v)
 	if err != nil {
 		a.log.Error("cannot encode an answer", "error", err)
 		plainStatus(w, http.StatusInternalServerError)
 		return
 	}
-	a.send(w, http.StatusOK, contentTypeJSON, body)
+	a.send(w, status, contentTypeJSON, body)
 }
 
-// refuse answers 409 with a reason, as JSON where the client asked for that.
+// refuse answers an error with a reason, as JSON where the client asked for that.
 func (a *httpAPI) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	if !wantsJSON(r) {
 		a.send(w, status, "text/plain; charset=utf-8", []byte(reason))
 		return
 	}
-	body, err := api.Marshal(api.ErrorBody{Error: reason})
-	if err != nil {
-		body = nil
-	}
-	a.send(w, status, contentTypeJSON, body)
+	a.jsonStatus(w, status, api.ErrorBody{Error: reason})
 }
 
 // send writes one answer with the configured extra headers. A configured Content-Type

@@ -4,9 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/yacron2/yacron2/agent/config"
 )
+
+// A Trigger says what asked for the configuration to be read.
+type Trigger string
+
+// The triggers.
+const (
+	TriggerStart  Trigger = "start"
+	TriggerSignal Trigger = "signal"
+	TriggerAPI    Trigger = "api"
+	TriggerFile   Trigger = "file"  // a file changed
+	TriggerCheck  Trigger = "check" // the check that comes every minute
+)
+
+// loadStatus is what became of the newest attempt to load the configuration.
+type loadStatus struct {
+	trigger           Trigger
+	at                time.Time
+	loadedAt          time.Time // of the configuration in effect
+	problems          config.Diagnostics
+	failure           error // nil: what was read is in effect
+	reloads, failures int
+}
 
 // load reads the configuration that opts name.
 func load(opts Options) (*config.Config, config.Diagnostics) {
@@ -19,43 +42,97 @@ func load(opts Options) (*config.Config, config.Diagnostics) {
 
 // Reload reads the configuration again and puts all of it into effect, or nothing: on
 // an error the old one stays, whole. Running jobs keep the definition they were started
-// with.
-func (a *Agent) Reload(ctx context.Context) error {
+// with. An error of the files is config.Diagnostics.
+func (a *Agent) Reload(ctx context.Context) error { return a.ReloadFor(ctx, TriggerSignal) }
+
+// ReloadFor is Reload on behalf of a trigger, which the status names.
+func (a *Agent) ReloadFor(ctx context.Context, trigger Trigger) error {
 	a.change.Lock()
 	defer a.change.Unlock()
 	if a.stopped {
 		return ErrStopped
 	}
-	err := a.reload(ctx)
-	if err != nil {
-		a.log.Error("reload failed, the old configuration stays in effect", "error", err)
+	before := a.loaded.Load()
+	// Before the files are read: what changes while they are is seen the next time.
+	stamps := stampFiles(a.watched())
+	status := loadStatus{
+		trigger: trigger, at: time.Now(), loadedAt: before.loadedAt,
+		reloads: before.reloads, failures: before.failures,
 	}
-	return err
+	status.problems, status.failure = a.reload(ctx)
+	a.seen = stamps
+	if status.failure != nil {
+		status.failures++
+		if trigger != TriggerCheck || before.failure == nil || before.failure.Error() != status.failure.Error() {
+			a.logProblems(status.failure)
+			a.log.Error("reload failed: the old configuration stays in effect", "trigger", trigger)
+		}
+	} else {
+		status.loadedAt = status.at
+		status.reloads++
+		// The new configuration may read other files.
+		a.seen = stampFiles(a.watched())
+	}
+	a.loaded.Store(&status)
+	a.rewatch()
+	return status.failure
 }
 
-func (a *Agent) reload(ctx context.Context) error {
+// reload does all that can fail first, and then what cannot.
+func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	cfg, diags := load(a.opts)
-	if err := diags.Err(); err != nil {
-		return err
+	if diags.HasErrors() {
+		return diags, diags.Errors()
 	}
 	web, err := webSettings(cfg.Web)
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
+		return diags, fmt.Errorf("web: %w", err)
 	}
 	level, err := parseLevel(firstOf(a.opts.LogLevel, cfg.Logging.Level))
 	if err != nil {
-		return err
+		return diags, err
 	}
-	if node, err := nodeName(a.opts, cfg); err != nil {
-		return err
-	} else if node != a.node {
-		return errors.New("the node name cannot change while the agent runs: restart it")
+	switch node, err := nodeName(a.opts, cfg); {
+	case err != nil:
+		return diags, err
+	case node != a.node:
+		return diags, fmt.Errorf("the node name cannot change from %q to %q while the agent runs: restart it", a.node, node)
 	}
 	old := a.config.Load()
 	a.root.SetLevel(level)
 	a.install(ctx, cfg, web)
 	a.warn(diags)
-	a.log.Info("configuration reloaded", "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID,
+	a.log.Info("configuration loaded", "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID,
 		"job-set-changed", old.JobSetID != cfg.JobSetID)
-	return nil
+	return diags, nil
+}
+
+// logProblems logs every problem of a configuration in a line of its own.
+func (a *Agent) logProblems(err error) {
+	var diags config.Diagnostics
+	if !errors.As(err, &diags) {
+		a.log.Error("configuration", "error", err)
+		return
+	}
+	for _, d := range diags {
+		a.log.Error("configuration", problemPairs("error", d)...)
+	}
+}
+
+// warn logs the warnings of a configuration.
+func (a *Agent) warn(diags config.Diagnostics) {
+	for _, d := range diags.Warnings() {
+		a.log.Warn("configuration", problemPairs("warning", d)...)
+	}
+}
+
+// problemPairs puts a problem into the pairs of a log line.
+func problemPairs(what string, d config.Diagnostic) []any {
+	pairs := []any{"at", d.Position()}
+	for _, p := range []struct{ key, value string }{{"job", d.Job}, {"key", d.Key}, {what, d.Message}, {"hint", d.Hint}} {
+		if p.value != "" {
+			pairs = append(pairs, p.key, p.value)
+		}
+	}
+	return pairs
 }

@@ -49,6 +49,10 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		history:      hist,
 		coordination: a.coordination,
 		settings:     a.settings,
+		loaded:       a.loadStatus,
+		reload: func(ctx context.Context) error {
+			return a.ReloadFor(ctx, TriggerAPI)
+		},
 	}).routes())
 
 	a.down.push("http", func(ctx context.Context) error {
@@ -79,6 +83,9 @@ func (a *Agent) install(ctx context.Context, cfg *config.Config, web webConfig) 
 	// What cannot be bound is logged there, and the other addresses serve.
 	_ = a.web.apply(ctx, web)
 }
+
+// loadStatus is what the API shows of the newest attempt to load the configuration.
+func (a *Agent) loadStatus() loadStatus { return *a.loaded.Load() }
 
 func newJobSet(cfg *config.Config) jobSet {
 	set := jobSet{id: cfg.JobSetID, jobs: make(map[string]*scheduler.Job, len(cfg.Jobs))}
