@@ -17,6 +17,7 @@ type wireClaim struct {
 	Size     int         `json:"size"`
 	JobSetID string      `json:"job_set_id"`
 	Policy   string      `json:"policy"`
+	Probe    bool        `json:"probe,omitempty"`
 	Firings  []wireGroup `json:"firings"`
 }
 
@@ -100,7 +101,7 @@ func decodeClaim(c *wireClaim, instance string) (election.ClaimRequest, error) {
 		return election.ClaimRequest{}, err
 	}
 	r := election.ClaimRequest{
-		InstanceID: instance, Size: c.Size, Policy: election.Distribution(c.Policy), Firings: firings,
+		InstanceID: instance, Size: c.Size, Policy: election.Distribution(c.Policy), Probe: c.Probe, Firings: firings,
 	}
 	if printable(c.NodeName, maxNameLen) {
 		r.NodeName = c.NodeName

@@ -15,52 +15,38 @@ const runningWait = time.Second
 // asked first, all at once; this node's own vote is cast last, when it would make the
 // majority. It returns at a majority without waiting for slow peers, except that jobs
 // for which Config.NeedRunning holds wait for every reachable peer, one second at most.
+//
+// The claim of an @reboot one-shot is asked in earnest only after a probe has shown
+// that a majority would grant it: a vote given too early would stand in the way of
+// whoever leads when the cluster is ready.
 func (m *Manager) Claim(ctx context.Context, firings []election.Firing) []election.Verdict {
-	verdicts := make([]election.Verdict, 0, len(firings))
-	began := time.Now()
-	for _, part := range splitClaim(firings) {
-		verdicts = append(verdicts, m.claimPart(ctx, part)...)
-	}
-	m.metrics.AddSample([]string{"yacron2", "gossip", "claim"}, float32(time.Since(began).Seconds()*1000))
-	return verdicts
-}
-
-// claimPart claims what fits into one request.
-func (m *Manager) claimPart(ctx context.Context, firings []election.Firing) []election.Verdict {
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.ConnectTimeout)
-	defer cancel()
 	if !m.enter() {
 		return pendingAll(firings, "this node's cluster manager is not running")
 	}
 	defer m.leave()
-
-	c := m.newClaim(firings)
-	results := make(chan ballot, len(m.links))
-	for _, s := range m.registry.voters() {
-		host := m.table.hostOf(s.host)
-		c.outstanding++
-		m.requests.Go(func() { results <- m.askVote(ctx, s, host, c) })
-	}
-	wait := time.NewTimer(runningWait)
-	defer wait.Stop()
-	patient := true
-	for {
-		m.castOwn(c)
-		if c.settled(patient) {
-			break
+	began := time.Now()
+	verdicts := make([]election.Verdict, len(firings))
+	var scheduled, reboots []int
+	for i, f := range firings {
+		if f.Reboot() {
+			reboots = append(reboots, i)
+		} else {
+			scheduled = append(scheduled, i)
 		}
-		select {
-		case b := <-results:
-			c.add(b)
-			continue
-		case <-wait.C:
-			patient = false
-			continue
-		case <-ctx.Done():
-		}
-		break
 	}
-	return m.conclude(c)
+	m.claimThese(ctx, firings, scheduled, verdicts, false)
+	if len(reboots) > 0 {
+		m.claimThese(ctx, firings, reboots, verdicts, true)
+		var promised []int
+		for _, i := range reboots {
+			if verdicts[i].Outcome == election.Granted {
+				promised = append(promised, i)
+			}
+		}
+		m.claimThese(ctx, firings, promised, verdicts, false)
+	}
+	m.metrics.AddSample([]string{"yacron2", "gossip", "claim"}, float32(time.Since(began).Seconds()*1000))
+	return verdicts
 }
 
 // pendingAll answers firings that could not be asked for.
@@ -72,13 +58,65 @@ func pendingAll(firings []election.Firing, reason string) []election.Verdict {
 	return verdicts
 }
 
-// claim is the state of one claim in progress. It belongs to one goroutine.
+// claimThese claims, or probes, the firings at the given places, in as many requests as
+// they need, and puts their verdicts into the same places.
+func (m *Manager) claimThese(ctx context.Context, firings []election.Firing, places []int, verdicts []election.Verdict, probe bool) {
+	some := make([]election.Firing, len(places))
+	for k, i := range places {
+		some[k] = firings[i]
+	}
+	for _, part := range splitClaim(some) {
+		for k, v := range m.claimPart(ctx, part, probe) {
+			verdicts[places[k]] = v
+		}
+		places = places[len(part):]
+	}
+}
+
+// claimPart claims what fits into one request.
+func (m *Manager) claimPart(ctx context.Context, firings []election.Firing, probe bool) []election.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, min(m.cfg.ConnectTimeout, requestTimeout))
+	defer cancel()
+	c := m.newClaim(firings, probe)
+	results := make(chan ballot, len(m.links))
+	for _, s := range m.registry.voters() {
+		host := m.table.hostOf(s.host)
+		c.outstanding++
+		m.requests.Go(func() { results <- m.askVote(ctx, s, host, c) })
+	}
+	m.collect(ctx, c, results)
+	return m.conclude(c)
+}
+
+// collect counts answers until they can't change a verdict any more.
+func (m *Manager) collect(ctx context.Context, c *claim, results <-chan ballot) {
+	wait := time.NewTimer(runningWait)
+	defer wait.Stop()
+	patient := c.needRunning
+	for {
+		m.castOwn(c)
+		if c.settled(patient) {
+			return
+		}
+		select {
+		case b := <-results:
+			c.add(b)
+		case <-wait.C:
+			patient = false
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// claim is the state of one claim in progress. It belongs to one goroutine; what it
+// sends is shared and does not change.
 type claim struct {
-	firings     []election.Firing
 	request     election.ClaimRequest
+	wire        request
 	quorum      int
 	tallies     []*election.Tally
-	granted     []int  // peers' grants per firing
+	granted     []int  // votes per firing
 	own         []bool // own vote cast
 	needRunning bool
 	outstanding int // peers that were asked and have not answered
@@ -91,22 +129,25 @@ type ballot struct {
 	err     error
 }
 
-func (m *Manager) newClaim(firings []election.Firing) *claim {
+func (m *Manager) newClaim(firings []election.Firing, probe bool) *claim {
 	v, set := m.View(), m.jobs.Load()
 	c := &claim{
-		firings: firings,
 		request: election.ClaimRequest{
 			InstanceID: m.cfg.InstanceID, NodeName: m.cfg.NodeName, Size: v.ClaimSize(),
-			JobSetID: set.id, Policy: v.Distribution(), Firings: firings,
+			JobSetID: set.id, Policy: v.Distribution(), Probe: probe, Firings: firings,
 		},
 		quorum:  election.Quorum(v.ClaimSize()),
 		tallies: make([]*election.Tally, len(firings)),
 		granted: make([]int, len(firings)),
 		own:     make([]bool, len(firings)),
 	}
+	c.wire = request{Type: typeClaim, Claim: &wireClaim{
+		NodeName: c.request.NodeName, Size: c.request.Size, JobSetID: c.request.JobSetID,
+		Policy: string(c.request.Policy), Probe: probe, Firings: groupFirings(firings),
+	}}
 	for i, f := range firings {
 		c.tallies[i] = election.NewTally(v.ClaimSize())
-		c.needRunning = c.needRunning || (m.cfg.NeedRunning != nil && m.cfg.NeedRunning(f.Job))
+		c.needRunning = c.needRunning || (!probe && m.cfg.NeedRunning != nil && m.cfg.NeedRunning(f.Job))
 	}
 	return c
 }
@@ -114,12 +155,9 @@ func (m *Manager) newClaim(firings []election.Firing) *claim {
 // askVote asks one peer.
 func (m *Manager) askVote(ctx context.Context, s *session, host string, c *claim) ballot {
 	b := ballot{voter: election.Voter{Host: host, InstanceID: s.instance, NodeName: nodeName(m.View(), s.instance)}}
-	r, err := ask(ctx, s, &request{Type: typeClaim, Claim: &wireClaim{
-		NodeName: c.request.NodeName, Size: c.request.Size, JobSetID: c.request.JobSetID,
-		Policy: string(c.request.Policy), Firings: groupFirings(c.firings),
-	}})
+	r, err := ask(ctx, s, &c.wire)
 	if err == nil {
-		b.answers, err = decodeAnswer(r.Answer, c.firings)
+		b.answers, err = decodeAnswer(r.Answer, c.request.Firings)
 	}
 	if b.err = err; err != nil && ctx.Err() == nil {
 		m.log.Debug("a peer did not vote", "peer", host, "error", clean(err.Error()))
@@ -134,10 +172,14 @@ func (c *claim) add(b ballot) {
 		return
 	}
 	for i, a := range b.answers {
-		c.tallies[i].Add(b.voter, a)
-		if a.Granted() {
-			c.granted[i]++
-		}
+		c.count(i, b.voter, a)
+	}
+}
+
+func (c *claim) count(i int, voter election.Voter, a election.Answer) {
+	c.tallies[i].Add(voter, a)
+	if a.Granted() {
+		c.granted[i]++
 	}
 }
 
@@ -145,7 +187,7 @@ func (c *claim) add(b ballot) {
 // majority, all in one batch.
 func (m *Manager) castOwn(c *claim) {
 	var due []int
-	for i := range c.firings {
+	for i := range c.tallies {
 		if !c.own[i] && c.tallies[i].OwnVoteDue() {
 			due = append(due, i)
 		}
@@ -156,29 +198,27 @@ func (m *Manager) castOwn(c *claim) {
 	r := c.request
 	r.Firings = make([]election.Firing, len(due))
 	for k, i := range due {
-		r.Firings[k] = c.firings[i]
+		r.Firings[k] = c.request.Firings[i]
 	}
-	answers := m.voter.judge(m.voterContext(true, false), r)
+	answers := m.vote(m.voterContext(true, false), r)
 	me := election.Voter{InstanceID: m.cfg.InstanceID, NodeName: m.cfg.NodeName}
 	for k, i := range due {
 		c.own[i] = true
-		c.tallies[i].Add(me, answers[k])
-		if answers[k].Granted() {
-			c.granted[i]++
-		}
+		c.count(i, me, answers[k])
 	}
 }
 
 // settled reports whether waiting for more answers can't change a verdict: every
-// firing has its majority or can't get one any more.
+// firing has its majority or can't get one any more. A patient claim with a majority
+// still waits for whoever might run the job.
 func (c *claim) settled(patient bool) bool {
 	if c.outstanding == 0 {
 		return true
 	}
-	any := false
+	won := false
 	for i, granted := range c.granted {
 		if granted >= c.quorum {
-			any = true
+			won = true
 			continue
 		}
 		open := c.outstanding
@@ -189,31 +229,45 @@ func (c *claim) settled(patient bool) bool {
 			return false
 		}
 	}
-	return !any || !c.needRunning || !patient
+	return !won || !patient
 }
 
 // conclude turns the tallies into verdicts.
 func (m *Manager) conclude(c *claim) []election.Verdict {
 	v := m.View()
-	verdicts := make([]election.Verdict, len(c.firings))
+	verdicts := make([]election.Verdict, len(c.tallies))
 	var reboots []string
+	holders := make(map[string]string)
 	for i, t := range c.tallies {
 		verdicts[i] = t.Verdict(func(instance string) string { return nodeName(v, instance) })
-		if verdicts[i].Outcome == election.Granted && c.firings[i].Reboot() {
-			reboots = append(reboots, c.firings[i].Job)
+		if f := c.request.Firings[i]; !c.request.Probe && f.Reboot() && verdicts[i].Outcome == election.Granted {
+			reboots = append(reboots, f.Job)
+			holders[f.Job] = m.cfg.InstanceID
 		}
 	}
-	if m.voter.markRan(c.request.JobSetID, reboots...) {
+	// Whatever this node voted itself, it now knows who runs it.
+	if m.voter.learnRan(c.request.JobSetID, reboots, holders) {
 		m.table.refresh()
 	}
 	return verdicts
 }
 
-// voterContext is what the voter needs besides the request.
+// vote lets this node's voter answer, for itself or a peer.
+func (m *Manager) vote(c election.VoterContext, r election.ClaimRequest) []election.Answer {
+	answers, ran, err := m.voter.judge(c, r)
+	if err != nil {
+		m.log.Error("votes could not be made durable; the claim is denied", "error", err)
+	}
+	if ran {
+		m.table.refresh()
+	}
+	return answers
+}
+
+// voterContext is what the voter needs besides the request and its clock.
 func (m *Manager) voterContext(bound, conflict bool) election.VoterContext {
 	v, set := m.View(), m.jobs.Load()
 	return election.VoterContext{
-		Clock:     m.clock(),
 		Size:      v.ClaimSize(),
 		JobSetID:  set.id,
 		Policy:    v.Distribution(),
@@ -223,10 +277,4 @@ func (m *Manager) voterContext(bound, conflict bool) election.VoterContext {
 		Running:   m.cfg.Running,
 		Exchanged: m.table.exchangedWith(),
 	}
-}
-
-// clock reads the wall clock and the monotonic time since the start.
-func (m *Manager) clock() election.Clock {
-	now := time.Now()
-	return election.Clock{Wall: now.Round(0), Uptime: now.Sub(m.started)}
 }

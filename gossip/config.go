@@ -62,8 +62,9 @@ type Config struct {
 	// whether it is incomplete; nil tells nothing. What exceeds the caps is cut.
 	Summaries func() (jobs map[string]JobSummary, truncated bool)
 
-	// Votes makes votes durable; nil keeps them in memory.
-	Votes VoteStore
+	// Voter is the process's voter; nil makes one that keeps its votes in memory and
+	// forgets them with the Manager.
+	Voter *Voter
 
 	Logger  hclog.Logger       // nil: silent
 	Metrics metrics.MetricSink // nil: none

@@ -58,7 +58,7 @@ type linkEnv struct {
 	// join runs one push/pull of memberlist with the peer of a label.
 	join func(label string) error
 	// learnt takes the @reboot jobs that a peer of the same job set knows to have run.
-	learnt func(jobSetID string, jobs []string)
+	learnt func(r *election.Report)
 	count  func(name string)
 }
 
@@ -387,7 +387,7 @@ func (l *link) exchange(s *session, r *roundCall) error {
 	}
 	l.count("exchange")
 	l.failed = 0
-	l.learnt(st.report.JobSetID, st.report.RanRebootJobs)
+	l.learnt(&st.report)
 	l.table.succeed(l.row, s.instance, st, r != nil, time.Now())
 	return nil
 }

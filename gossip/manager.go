@@ -27,13 +27,13 @@ type Manager struct {
 	log     hclog.Logger
 	metrics metrics.MetricSink
 	hello   hello
-	started time.Time // for the monotonic clock of the voter
 
 	creds    *credentials
 	table    *table
 	registry *registry
-	voter    *voter
+	voter    *Voter
 	jobs     atomic.Pointer[jobSet]
+	ranHere  sync.Map // oneShot → struct{}: those that MarkRebootRan was told of
 	links    []*link
 
 	updates chan struct{}
@@ -94,7 +94,7 @@ var (
 )
 
 // New checks the configuration and returns a node that is not yet connected. It reads
-// the votes of an earlier life, if there is a store for them, and no other file.
+// no file.
 func New(cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -113,17 +113,20 @@ func New(cfg Config) (*Manager, error) {
 		cfg.listen = listenTCP
 	}
 	m := &Manager{
-		cfg: cfg, log: cfg.Logger.Named("gossip"), metrics: cfg.Metrics, started: time.Now(),
+		cfg: cfg, log: cfg.Logger.Named("gossip"), metrics: cfg.Metrics,
 		hello:   hello{ProtocolMin: protocolMin, ProtocolMax: protocolMax, Instance: cfg.InstanceID},
 		creds:   &credentials{caFile: cfg.CAFile, certFile: cfg.CertFile, keyFile: cfg.KeyFile},
 		updates: make(chan struct{}, 1), dirty: make(chan struct{}, 1), told: make(chan struct{}, 1),
 	}
 	m.jobs.Store(newJobSet(cfg.JobSetID, cfg.LeaderJobs))
-	var err error
-	if m.voter, err = newVoter(cfg.Votes, cfg.JobSetID, m.log, func() { m.table.refresh() }); err != nil {
-		return nil, fmt.Errorf("read the votes: %w", err)
+	if m.voter = cfg.Voter; m.voter == nil {
+		var err error
+		if m.voter, err = NewVoter(nil); err != nil {
+			return nil, err
+		}
 	}
-	m.table = newTable(&m.cfg, m.voter.ranJobs, m.changed)
+	m.voter.setJobSet(cfg.JobSetID)
+	m.table = newTable(&m.cfg, m.voter.told, m.changed)
 	m.registry = &registry{table: m.table}
 	env := &linkEnv{
 		table: m.table, registry: m.registry, creds: m.creds, hello: m.hello, timeout: cfg.ConnectTimeout,
@@ -331,13 +334,23 @@ func (m *Manager) ListenAddr() net.Addr {
 func (m *Manager) InstanceID() string { return m.cfg.InstanceID }
 
 // RebootRan reports whether the job's @reboot one-shot is known to have run under the
-// current job-set id.
-func (m *Manager) RebootRan(job string) bool { return m.voter.hasRan(job) }
+// current job-set id. A grant to this process alone does not count: it has yet to run.
+func (m *Manager) RebootRan(job string) bool {
+	if _, here := m.ranHere.Load(oneShot{m.jobs.Load().id, job}); here {
+		return true
+	}
+	return m.voter.ranElsewhere(job, m.cfg.InstanceID)
+}
+
+// oneShot is an @reboot job under a job-set id.
+type oneShot struct{ jobSetID, job string }
 
 // MarkRebootRan records that the job's @reboot one-shot runs, and returns when every
 // reachable peer knows, or ctx ends.
 func (m *Manager) MarkRebootRan(ctx context.Context, job string) error {
-	if m.voter.markRan(m.jobs.Load().id, job) {
+	id := m.jobs.Load().id
+	m.ranHere.Store(oneShot{id, job}, struct{}{})
+	if m.voter.learnRan(id, []string{job}, nil) {
 		m.table.refresh()
 	}
 	if !m.enter() {
@@ -394,8 +407,8 @@ func (m *Manager) join(label string) error {
 }
 
 // learnt takes over what a peer of the same job set knows to have run.
-func (m *Manager) learnt(jobSetID string, jobs []string) {
-	if jobSetID == m.jobs.Load().id && m.voter.markRan(jobSetID, jobs...) {
+func (m *Manager) learnt(r *election.Report) {
+	if r.JobSetID == m.jobs.Load().id && m.voter.learnRan(r.JobSetID, r.RanRebootJobs, r.RebootHolders) {
 		m.table.refresh()
 	}
 }

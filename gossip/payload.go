@@ -27,7 +27,9 @@ type wireState struct {
 	MutualAgreeing []string     `json:"mutual_agreeing"`
 	QuorateVouched []string     `json:"quorate_vouched"`
 	RanRebootJobs  []string     `json:"ran_reboot_jobs"`
-	Stopping       bool         `json:"stopping,omitempty"`
+	// RebootHolders says for which instance the record of a one-shot stands.
+	RebootHolders map[string]string `json:"reboot_holders,omitempty"`
+	Stopping      bool              `json:"stopping,omitempty"`
 
 	Version            uint64                 `json:"version"`
 	Summaries          map[string]wireSummary `json:"job_summaries,omitempty"`
@@ -53,6 +55,14 @@ func wireReport(r election.Report) wireState {
 	}
 	for i, m := range r.Members {
 		w.Members[i] = wireMember(m)
+	}
+	for _, job := range w.RanRebootJobs {
+		if holder := r.RebootHolders[job]; holder != "" {
+			if w.RebootHolders == nil {
+				w.RebootHolders = make(map[string]string, len(w.RanRebootJobs))
+			}
+			w.RebootHolders[job] = holder
+		}
 	}
 	return w
 }
@@ -129,6 +139,7 @@ func decodeState(data []byte) (state, error) {
 	r.MutualAgreeing = decodeSet(fields["mutual_agreeing"], maxSetLen, maxNameLen)
 	r.QuorateVouched = decodeSet(fields["quorate_vouched"], maxSetLen, maxNameLen)
 	r.RanRebootJobs = decodeSet(fields["ran_reboot_jobs"], maxRanJobs, maxJobLen)
+	r.RebootHolders = decodeHolders(fields["reboot_holders"], r.RanRebootJobs)
 	r.Stopping, _ = boolean(fields["stopping"])
 	s.version, _ = strconv.ParseUint(string(fields["version"]), 10, 64)
 	s.summaries = decodeSummaries(fields["job_summaries"])
@@ -155,6 +166,21 @@ func decodeMembers(raw json.RawMessage) []election.Member {
 		}
 		m.Agreed, _ = boolean(fields["agreed"])
 		out = append(out, m)
+	}
+	return out
+}
+
+// decodeHolders reads for whom the records of one-shots stand.
+func decodeHolders(raw json.RawMessage, jobs []string) map[string]string {
+	fields := object(raw)
+	if len(fields) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(jobs))
+	for _, job := range jobs {
+		if holder, ok := text(fields[job], maxNameLen); ok && validInstance(holder) {
+			out[job] = holder
+		}
 	}
 	return out
 }

@@ -40,7 +40,9 @@ func (m *Manager) check() {
 	if err := m.ReloadCertificates(); err != nil {
 		m.log.Warn("keeping the certificates in use", "error", err)
 	}
-	m.voter.prune(m.clock())
+	if err := m.voter.prune(); err != nil {
+		m.log.Warn("old votes could not be pruned; trying again later", "error", err)
+	}
 }
 
 // round lets every link take part and counts the round when all have. It reports

@@ -85,7 +85,7 @@ func (m *Manager) answer(s *session, stream *muxStream) *response {
 		if err != nil {
 			return &response{Error: err.Error()}
 		}
-		answers := m.voter.judge(m.voterContext(true, m.View().ConflictsWith(s.instance)), r)
+		answers := m.vote(m.voterContext(true, m.View().ConflictsWith(s.instance)), r)
 		return &response{Answer: encodeAnswer(r.Firings, answers)}
 	case typeSync:
 		return m.answerSync(s, q.Version)

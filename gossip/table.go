@@ -14,8 +14,8 @@ import (
 // table holds one row per configured peer and publishes the view that follows. It is
 // the only place where rows change; views are immutable.
 type table struct {
-	// ran lists the @reboot jobs known to have run; it must not block.
-	ran func() []string
+	// ran returns the records of @reboot one-shots; it must not block.
+	ran func() *oneShots
 	// changed is called with the lock held, after every new view; it must only signal.
 	// told is whether what peers must know has changed too.
 	changed func(told bool)
@@ -37,12 +37,12 @@ type row struct {
 	host     string // as configured
 	certHost string // the name that certificates of this peer must carry
 
-	peer      election.Peer
-	bound     string // the instance of the newest hello; "" before the first
-	exchanged bool   // has answered this process at least once
-	version   uint64 // of the newest state
-	heard     uint64 // the newest announced version
-	snapshot  snapshot
+	peer     election.Peer
+	bound    string // the instance of the newest hello; "" before the first
+	synced   string // the newest job-set id under which both ends agreed
+	version  uint64 // of the newest state
+	heard    uint64 // the newest announced version
+	snapshot snapshot
 }
 
 // snapshot is a peer's job summaries as last told.
@@ -53,7 +53,7 @@ type snapshot struct {
 }
 
 // newTable returns the table of a node that has not contacted anybody.
-func newTable(c *Config, ran func() []string, changed func(told bool)) *table {
+func newTable(c *Config, ran func() *oneShots, changed func(told bool)) *table {
 	t := &table{
 		ran: ran, changed: changed,
 		self: election.Self{NodeName: c.NodeName, InstanceID: c.InstanceID, JobSetID: c.JobSetID, DriftAfter: c.DriftAfter},
@@ -88,7 +88,7 @@ func (t *table) publish() {
 	t.viewNow.Store(v)
 
 	told := false
-	w := wireReport(v.Report(t.ran()))
+	w := t.wire(v)
 	if data, err := w.encode(); err == nil && !bytes.Equal(data, t.told) {
 		t.told = data
 		t.version++
@@ -99,6 +99,14 @@ func (t *table) publish() {
 	if !t.closed {
 		t.changed(told)
 	}
+}
+
+// wire returns what peers are told, without the version.
+func (t *table) wire(v *election.View) wireState {
+	ran := t.ran()
+	r := v.Report(ran.jobs)
+	r.RebootHolders = ran.holders
+	return wireReport(r)
 }
 
 // update changes the node's own part and publishes.
@@ -127,7 +135,7 @@ func (t *table) view() *election.View { return t.viewNow.Load() }
 func (t *table) report() (wireState, uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w := wireReport(t.view().Report(t.ran()))
+	w := t.wire(t.view())
 	w.Version = t.version
 	return w, t.version
 }
@@ -145,9 +153,8 @@ func (t *table) bind(i int, instance string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.rows[i]
-	if r.bound != instance {
-		r.bound, r.version, r.heard = instance, 0, 0
-	}
+	// The same process may have begun to count anew, with a new manager.
+	r.bound, r.version, r.heard = instance, 0, 0
 	bindings := make(map[string][]int, len(t.rows))
 	for i := range t.rows {
 		if b := t.rows[i].bound; b != "" {
@@ -182,7 +189,9 @@ func (t *table) succeed(i int, instance string, s state, scheduled bool, now tim
 	r := &t.rows[i]
 	r.peer = election.Observe(r.peer, t.self, election.Observation{At: now, Scheduled: scheduled, Report: s.report})
 	r.peer.LastError = oddity(&r.peer, t.self)
-	r.exchanged = true
+	if s.report.JobSetID == t.self.JobSetID {
+		r.synced = t.self.JobSetID
+	}
 	r.version = s.version
 	r.snapshot = snapshot{at: now, jobs: s.summaries, truncated: s.truncated}
 	t.publish()
@@ -243,18 +252,18 @@ func (t *table) reached(i int, instance string, version uint64) (ok bool, more <
 	return r.bound == instance && r.peer.Status.Fresh() && r.version >= version, t.newer
 }
 
-// exchangedWith returns the number of peers that have answered this process, itself
-// not counted.
+// exchangedWith returns the number of peers whose state under this node's job-set id
+// has been taken in, itself not counted.
 func (t *table) exchangedWith() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := 0
+	seen := map[string]bool{t.self.InstanceID: true}
 	for i := range t.rows {
-		if t.rows[i].exchanged && t.rows[i].peer.Status != election.StatusSelf {
-			n++
+		if r := &t.rows[i]; r.synced == t.self.JobSetID && r.peer.Status != election.StatusSelf {
+			seen[r.peer.InstanceID] = true
 		}
 	}
-	return n
+	return len(seen) - 1
 }
 
 // snapshots returns the newest summaries of every row.

@@ -1,12 +1,11 @@
 package gossip
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/yacron2/yacron2/election"
 )
@@ -14,31 +13,39 @@ import (
 // VoteStore makes votes outlive the process. Its methods are called one at a time.
 type VoteStore interface {
 	// Load returns what an earlier life of this node voted. known is false if there
-	// was none on record, so that the voter must fence itself off.
+	// was no record that was complete, so that the voter must fence itself off.
 	Load() (votes []election.Vote, lowWater time.Time, known bool, err error)
 	// Append makes votes durable before it returns. After an error none of them may
 	// count: the voter denies them.
 	Append(votes []election.Vote) error
-	// Prune replaces votes by a low-water mark, durably.
+	// Prune forgets votes and keeps the low-water mark, durably and in one step.
 	Prune(p election.Pruning) error
 }
 
-// voter is the one voter of this node: peers' claims and its own go through it.
-type voter struct {
-	store VoteStore // nil: in memory
-	log   hclog.Logger
-	// onRan is called without locks when a @reboot job became known as run.
-	onRan func()
+// Voter is the one voter of this process: the claims of peers and its own go through
+// it. It outlives the Managers that share it, so that a changed cluster section does
+// not make the process forget what it voted.
+type Voter struct {
+	store   VoteStore // nil: in memory
+	started time.Time // for the monotonic clock
 
 	mu    sync.Mutex // held while votes are written: one batch, one answer
 	votes *election.Votes
 
-	ran atomic.Pointer[[]string] // sorted; what Ran says, readable while a vote is written
+	// ran is what the records of one-shots say, readable while a vote is written.
+	ran atomic.Pointer[oneShots]
 }
 
-// newVoter restores the votes of an earlier life, if there is a store with any.
-func newVoter(store VoteStore, jobSetID string, log hclog.Logger, onRan func()) (*voter, error) {
-	v := &voter{store: store, log: log, onRan: onRan, votes: election.NewVotes()}
+// oneShots is what is told of the @reboot jobs of the current job set.
+type oneShots struct {
+	jobs    []string          // sorted
+	holders map[string]string // job → instance id
+}
+
+// NewVoter returns a voter that starts now, with the votes that store has from an
+// earlier life; a nil store keeps them in memory.
+func NewVoter(store VoteStore) (*Voter, error) {
+	v := &Voter{store: store, started: time.Now(), votes: election.NewVotes()}
 	if store != nil {
 		votes, lowWater, known, err := store.Load()
 		if err != nil {
@@ -48,104 +55,108 @@ func newVoter(store VoteStore, jobSetID string, log hclog.Logger, onRan func()) 
 			v.votes = election.RestoreVotes(votes, lowWater)
 		}
 	}
-	v.votes.SetJobSet(jobSetID)
-	v.ran.Store(&[]string{})
+	v.ran.Store(&oneShots{})
 	return v, nil
 }
 
-// judge answers a request and records the votes it casts. An answer is only returned
-// after its vote is durable.
-func (v *voter) judge(c election.VoterContext, r election.ClaimRequest) []election.Answer {
-	answers, changed := v.vote(c, r)
-	if changed {
-		v.onRan()
-	}
-	return answers
+// clock reads both clocks.
+func (v *Voter) clock() election.Clock {
+	now := time.Now()
+	return election.Clock{Wall: now.Round(0), Uptime: now.Sub(v.started)}
 }
 
-func (v *voter) vote(c election.VoterContext, r election.ClaimRequest) (answers []election.Answer, ranChanged bool) {
+// judge answers a request and records the votes it casts; an answer is only returned
+// after its vote is durable. ran is whether the records of one-shots changed. An error
+// says why votes could not be made durable; their answers are refusals then.
+func (v *Voter) judge(c election.VoterContext, r election.ClaimRequest) (answers []election.Answer, ran bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	c.Clock = v.clock()
 	ballot := v.votes.Judge(c, r)
-	if r.Probe || len(ballot.Cast) == 0 {
-		return ballot.Answers, false
+	if len(ballot.Cast) == 0 {
+		return ballot.Answers, false, nil
 	}
-	if v.store != nil {
-		// A one-shot's vote holds for this process only.
-		durable := slices.DeleteFunc(slices.Clone(ballot.Cast), func(x election.Vote) bool { return x.Firing.Reboot() })
-		if len(durable) > 0 {
-			if err := v.store.Append(durable); err != nil {
-				v.log.Error("votes could not be made durable; the claim is denied", "error", err, "votes", len(durable))
-				return deny(ballot.Answers, election.RefusedStorage), false
+	if err := v.write(ballot.Cast); err != nil {
+		for i := range ballot.Answers {
+			// Grants of earlier requests stand, but they can't be told from new ones
+			// here, and a denied repetition does no harm.
+			if ballot.Answers[i].Granted() {
+				ballot.Answers[i].Refusal = election.RefusedStorage
 			}
 		}
+		return ballot.Answers, false, err
 	}
 	v.votes.Record(ballot.Cast, c.Clock)
-	return ballot.Answers, v.refreshRan()
+	return ballot.Answers, v.publish(), nil
 }
 
-// deny turns every grant into a refusal.
-func deny(answers []election.Answer, why election.Refusal) []election.Answer {
-	for i := range answers {
-		if answers[i].Granted() {
-			answers[i].Refusal = why
-		}
+// write makes votes durable. One-shots are not: their records hold for this process.
+func (v *Voter) write(cast []election.Vote) error {
+	if v.store == nil {
+		return nil
 	}
-	return answers
+	durable := slices.DeleteFunc(slices.Clone(cast), func(x election.Vote) bool { return x.Firing.Reboot() })
+	if len(durable) == 0 {
+		return nil
+	}
+	return v.store.Append(durable)
 }
 
 // prune forgets what is old enough.
-func (v *voter) prune(c election.Clock) {
+func (v *Voter) prune() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	p := v.votes.Expired(c)
+	p := v.votes.Expired(v.clock())
 	if len(p.Votes) == 0 {
-		return
+		return nil
 	}
 	if v.store != nil {
 		if err := v.store.Prune(p); err != nil {
-			v.log.Warn("old votes could not be pruned; trying again later", "error", err)
-			return
+			return err
 		}
 	}
 	v.votes.Prune(p)
+	return nil
 }
 
-// setJobSet scopes the @reboot records to another job set.
-func (v *voter) setJobSet(id string) {
+// setJobSet makes id the job set to which the records of one-shots refer.
+func (v *Voter) setJobSet(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.votes.SetJobSet(id)
-	v.refreshRan()
+	v.publish()
 }
 
-// markRan records @reboot jobs as run under a job-set id, and reports whether that was
-// news.
-func (v *voter) markRan(jobSetID string, jobs ...string) bool {
+// learnRan records one-shots as run, and for whom as far as that is known. It reports
+// whether that was news.
+func (v *Voter) learnRan(jobSetID string, jobs []string, holders map[string]string) bool {
 	if len(jobs) == 0 {
 		return false
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.votes.MarkRan(jobSetID, jobs...)
-	return v.refreshRan()
+	v.votes.LearnRan(jobSetID, jobs, holders)
+	return v.publish()
 }
 
-// refreshRan publishes the known runs and reports whether they changed. v.mu is held.
-func (v *voter) refreshRan() bool {
-	now := v.votes.RanJobs()
-	if slices.Equal(now, *v.ran.Load()) {
+// ranElsewhere reports whether a one-shot ran, or was granted, to another process.
+func (v *Voter) ranElsewhere(job, instance string) bool {
+	ran := v.told()
+	_, known := slices.BinarySearch(ran.jobs, job)
+	return known && ran.holders[job] != instance
+}
+
+// publish makes the records readable without the lock, which is held, and reports
+// whether they changed.
+func (v *Voter) publish() bool {
+	now := &oneShots{jobs: v.votes.RanJobs(), holders: v.votes.RanHolders()}
+	was := v.told()
+	if slices.Equal(now.jobs, was.jobs) && maps.Equal(now.holders, was.holders) {
 		return false
 	}
-	v.ran.Store(&now)
+	v.ran.Store(now)
 	return true
 }
 
-// ranJobs lists the @reboot jobs known to have run, sorted.
-func (v *voter) ranJobs() []string { return *v.ran.Load() }
-
-// hasRan reports whether a @reboot job is known to have run.
-func (v *voter) hasRan(job string) bool {
-	_, found := slices.BinarySearch(v.ranJobs(), job)
-	return found
-}
+// told returns what peers are told of one-shots.
+func (v *Voter) told() *oneShots { return v.ran.Load() }
