@@ -16,6 +16,10 @@ const (
 	// or at once when the coordinator has a new view.
 	claimPauseMin = 100 * time.Millisecond
 	claimPauseMax = 2 * time.Second
+
+	// claimCall bounds one request. To ask again is harmless, and finds the
+	// coordinator that is in charge by then.
+	claimCall = 5 * time.Second
 )
 
 // claim asks the cluster for firings that are this node's to run, in a goroutine of
@@ -120,7 +124,7 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 	for i, f := range ask {
 		request[i] = election.Firing{Job: f.entry.name, At: f.at}
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, limit)
+	ctx, cancel := context.WithTimeout(d.ctx, min(limit, claimCall))
 	defer cancel()
 	verdicts := c.Claim(ctx, request)
 

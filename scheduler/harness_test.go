@@ -332,7 +332,7 @@ func clusterOf(lastSeen time.Time, gone, stopping []string) *election.View {
 		} else {
 			p.Status = election.StatusAgreed
 			p.Members = members()
-			p.MutualAgreeing = slices.DeleteFunc([]string{"a", "b", "c"}, func(x string) bool { return x == n })
+			p.MutualAgreeing = slices.DeleteFunc([]string{"a", "b", "c"}, func(x string) bool { return x == n || slices.Contains(gone, x) })
 			p.QuorateVouched = p.MutualAgreeing
 			p.DeclaredSize, p.DeclaredPolicy = 3, election.SingleLeader
 			p.Stopping = slices.Contains(stopping, n)

@@ -22,14 +22,18 @@ type parkedFiring struct {
 // it is asked for once, however often ownership moves.
 type parked struct {
 	list   []*parkedFiring // in the order in which they were due
-	expiry time.Time       // the earliest until; zero: none
+	expiry time.Time       // no later than the earliest until; meaningless without a list
 }
 
 func (p *parked) add(f *parkedFiring) {
+	if len(p.list) == 0 {
+		p.expiry = time.Time{}
+	}
 	p.list = append(p.list, f)
 	p.expire(f.until)
 }
 
+// expire notes one more deadline.
 func (p *parked) expire(until time.Time) {
 	if p.expiry.IsZero() || until.Before(p.expiry) {
 		p.expiry = until
@@ -58,8 +62,7 @@ func (p *parked) reload(e *entry, job *Job) {
 // started or returned to be claimed, those whose time is over are recorded. mu is held.
 func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*firing) {
 	p := &d.parked
-	expired := !p.expiry.IsZero() && now.After(p.expiry)
-	if len(p.list) == 0 || !viewChanged && !expired {
+	if len(p.list) == 0 || !viewChanged && !now.After(p.expiry) {
 		return nil
 	}
 	list := p.list

@@ -102,8 +102,9 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	if len(d.retries) > 0 {
 		sleep = min(sleep, time.Until(d.retries[0].due))
 	}
-	if expiry := d.parked.expiry; !expiry.IsZero() {
-		sleep = min(sleep, expiry.Sub(now))
+	if len(d.parked.list) > 0 {
+		// A firing may still start at its deadline, and is over after it.
+		sleep = min(sleep, d.parked.expiry.Sub(now)+time.Millisecond)
 	}
 	return max(sleep, 0)
 }

@@ -1,0 +1,173 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+func TestLateStartOfLeaderJobs(t *testing.T) {
+	leader := policy(election.Leader)
+	t.Run("a new owner asks for what the former one did not reach", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			c.answers(func(f election.Firing) election.Verdict {
+				if f.At.Second() < 5 {
+					return election.Verdict{Outcome: election.Denied, Holder: "a"}
+				}
+				return election.Verdict{Outcome: election.Granted}
+			})
+			h.begin(true, c, testJob(t, "j", "* * * * * * *", leader, startsWithin(10*time.Second)))
+			wait(15*time.Second + 500*time.Millisecond)
+			equal(t, "asked as a follower", c.askedFor("j"), nil)
+			c.set(leading(time.Now()))
+			wait(time.Millisecond)
+			equal(t, "asked", c.askedFor("j"), []string{"00:00:06", "00:00:07", "00:00:08", "00:00:09", "00:00:10",
+				"00:00:11", "00:00:12", "00:00:13", "00:00:14", "00:00:15"})
+			if got := len(h.runner.of("j")); got != 10 {
+				t.Errorf("%d started late", got)
+			}
+			wait(2 * time.Second)
+			if n := len(c.askedFor("j")); n != 12 || c.calls != 3 {
+				t.Errorf("%d firings asked for in %d claims", n, c.calls)
+			}
+			v := h.Decisions("j")
+			if last := v[len(v)-1]; last.Trigger != TriggerSchedule || v[len(v)-2].Trigger != TriggerLate {
+				t.Errorf("decided %+v", v)
+			}
+			equal(t, "missed", h.history.missedOf("j"), nil)
+		})
+	})
+	t.Run("each firing is asked for once, however often ownership moves", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			c.answers(func(election.Firing) election.Verdict { return election.Verdict{Outcome: election.Denied} })
+			h.begin(true, c, testJob(t, "j", "* * * * *", leader))
+			wait(61 * time.Second)
+			for range 5 {
+				c.set(leading(time.Now()))
+				wait(time.Second)
+				c.set(following())
+				wait(time.Second)
+			}
+			equal(t, "asked", c.askedFor("j"), []string{"00:01:00"})
+		})
+	})
+	t.Run("not beyond the deadline", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * *", leader, startsWithin(20*time.Second)))
+			wait(81 * time.Second)
+			c.set(leading(time.Now()))
+			wait(time.Second)
+			equal(t, "asked", c.askedFor("j"), nil)
+			equal(t, "missed", h.history.missedOf("j"), nil) // it was a's
+		})
+	})
+	t.Run("not what was due before this schedule was held", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "old", "* * * * *", leader), testJob(t, "moved", "* * * * *", leader),
+				testJob(t, "off", "* * * * *", leader))
+			wait(65 * time.Second)
+			h.Apply(Plan{Elect: true, Jobs: []*Job{testJob(t, "old", "* * * * *", leader),
+				testJob(t, "moved", "*/2 * * * *", leader), testJob(t, "new", "* * * * *", leader),
+				testJob(t, "off", "* * * * *", leader, func(j *Job) { j.Enabled = false })}})
+			c.set(leading(time.Now()))
+			wait(time.Second)
+			equal(t, "old", c.askedFor("old"), []string{"00:01:00"})
+			for _, j := range []string{"moved", "new", "off"} {
+				equal(t, j, c.askedFor(j), nil)
+			}
+		})
+	})
+	t.Run("what nobody could run is missed, with the reason of the time", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(alone(time.Now()))
+			h.begin(true, c, testJob(t, "j", "0 * * * *", leader))
+			wait(time.Hour + 31*time.Second)
+			equal(t, "missed", h.history.missedOf("j"), []string{"01:00:00 no-quorum"})
+			equal(t, "decisions", h.verdicts("j"), []string{"skipped no-quorum x1", "missed no-quorum x1"})
+			c.set(leading(time.Now()))
+			wait(time.Minute)
+			equal(t, "starts", h.runner.of("j"), nil)
+		})
+	})
+	t.Run("no manager, then one", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.begin(true, nil, testJob(t, "j", "0 * * * *", leader), testJob(t, "k", "30 * * * *", leader))
+			wait(31 * time.Minute)
+			equal(t, "missed", h.history.missedOf("k"), []string{"00:30:00 no-manager"})
+			wait(29*time.Minute + 10*time.Second)
+			h.SetCoordinator(newFakeCoordinator(leading(time.Now())))
+			wait(time.Second)
+			equal(t, "starts", h.runner.of("j"), []string{"01:00:10"})
+		})
+	})
+	t.Run("a late wake-up of a follower is not its loss", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * *", leader))
+			wait(30 * time.Second)
+			h.offset.Add(int64(10 * time.Minute))
+			wait(time.Minute)
+			equal(t, "missed", h.history.missedOf("j"), nil)
+		})
+	})
+}
+
+func TestLateStartOfPreferLeaderJobs(t *testing.T) {
+	prefer := policy(election.PreferLeader)
+	for name, c := range map[string]struct {
+		view func(lastSeen time.Time) *election.View // when a is gone, at 00:02:20
+		seen time.Duration                           // when b last heard of a
+		want []string
+	}{
+		"since the last good exchange": {leading, 90 * time.Second, []string{"00:02:20"}},
+		"not what a could have run":    {leading, 121 * time.Second, nil},
+		"alone as well":                {alone, 90 * time.Second, []string{"00:02:20"}},
+		"a stopping owner": {func(seen time.Time) *election.View { return clusterOf(seen, nil, []string{"a"}) },
+			90 * time.Second, []string{"00:02:20"}},
+		"an owner that is there": {clusterWithout, 90 * time.Second, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, h *harness) {
+				begin := time.Now()
+				co := newFakeCoordinator(following())
+				h.begin(true, co, testJob(t, "j", "* * * * *", prefer, startsWithin(30*time.Second)))
+				wait(140 * time.Second)
+				equal(t, "as a follower", h.runner.of("j"), nil)
+				co.set(c.view(begin.Add(c.seen)))
+				wait(time.Second)
+				equal(t, "starts", h.runner.of("j"), c.want)
+				wait(39 * time.Second)
+				equal(t, "missed", h.history.missedOf("j"), nil)
+				if len(co.asked) > 0 {
+					t.Error("a PreferLeader job was claimed")
+				}
+			})
+		})
+	}
+	t.Run("a hold is a loss", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			s := following().State()
+			s.Peers[0].Status, s.Peers[0].NodeName = election.StatusUnknown, ""
+			c := newFakeCoordinator(election.NewView(s))
+			h.begin(true, c, testJob(t, "j", "0 * * * *", prefer))
+			wait(time.Hour + 10*time.Second)
+			c.set(leading(time.Now()))
+			wait(time.Minute)
+			equal(t, "starts", h.runner.of("j"), nil)
+			equal(t, "missed", h.history.missedOf("j"), []string{"01:00:00 hold"})
+		})
+	})
+}
+
+// clusterWithout is b's view while a is reachable, but runs other jobs.
+func clusterWithout(lastSeen time.Time) *election.View {
+	s := clusterOf(lastSeen, nil, nil).State()
+	s.Peers[0].Status, s.Peers[0].JobSetID = election.StatusDrifted, "v1:y"
+	s.Peers[1].MutualAgreeing = []string{"b"}
+	return election.NewView(s)
+}
