@@ -50,7 +50,7 @@ func ParseRefusal(code string) Refusal {
 	return r
 }
 
-// Text returns the refusal in words, as what voters do: "run another job set".
+// Text returns the refusal in words, as what voters did: "had another job set".
 func (r Refusal) Text() string {
 	text, _ := ParseRefusal(string(r)).describe()
 	return text
@@ -62,42 +62,42 @@ func (r Refusal) Final() bool {
 	return final
 }
 
-// describe returns what voters who answer so do, and whether that stands for ever; ""
+// describe returns what voters who answered so did, and whether that stands for ever; ""
 // for an unknown code.
 func (r Refusal) describe() (text string, final bool) {
 	switch r {
 	case "":
 		return "granted it", false
 	case RefusedSize:
-		return "count another cluster size", false
+		return "counted another cluster size", false
 	case RefusedJobSet:
-		return "run another job set", false
+		return "had another job set", false
 	case RefusedPolicy:
-		return "use another distribution", false
+		return "used another distribution", false
 	case RefusedUnbound:
-		return "do not know this process as a configured peer", false
+		return "did not know this process as a configured peer", false
 	case RefusedConflict:
-		return "see a conflict with this node", false
+		return "saw a conflict with this node", false
 	case RefusedTooMany:
-		return "do not take so many firings at once", true
+		return "did not take so many firings at once", true
 	case RefusedNotLeader:
-		return "have no such Leader job", false
+		return "had no such Leader job", false
 	case RefusedTooEarly:
-		return "say that it is too early by their clocks", false
+		return "found it too early by their clocks", false
 	case RefusedTooOld:
-		return "say that the firing is too old", true
+		return "found it too old", true
 	case RefusedFenced:
-		return "started too recently to know whether they voted before", true
+		return "had started too recently to know whether they voted before", true
 	case RefusedTaken:
-		return "gave their vote to another process", true
+		return "had given their vote to another process", true
 	case RefusedAlreadyRan:
-		return "know that it has run", true
+		return "knew that it had run", true
 	case RefusedNotSynced:
-		return "have not heard from a quorum since their start", false
+		return "had not heard from a quorum since their start", false
 	case RefusedStorage:
 		return "could not store their vote", false
 	case RefusedOther:
-		return "refuse for a reason that this version does not know", false
+		return "refused for a reason that this version does not know", false
 	}
 	return "", false
 }

@@ -226,14 +226,16 @@ func (p *process) tick() {
 			continue
 		}
 		for _, job := range leaderJobs {
-			p.consider(Firing{Job: job, At: at})
+			if !p.world.sc.Manual {
+				p.consider(Firing{Job: job, At: at})
+			}
 		}
 		if at.After(p.lastTick) && Decide(PreferLeader, true, p.current(), jobPrefer).Action == Run {
 			p.world.preferred[Firing{Job: jobPrefer, At: at}]++
 		}
 	}
 	p.lastTick = now
-	if p.pending {
+	if p.pending && !p.world.sc.Manual {
 		p.considerOneShot()
 	}
 	p.ask()

@@ -28,15 +28,27 @@ func first(sorted []string) string {
 	return sorted[0]
 }
 
-// told returns the part of a peer's list that counts: each name once, no empty ones.
-func told(list []string) names {
-	set := make(names, min(len(list), maxTold))
-	for _, name := range list[:min(len(list), maxTold)] {
-		if name != "" {
-			set.add(name)
+// told returns the part of a peer's list that counts, sorted: each name once, no empty
+// ones. Peers tell sorted lists as a rule; those are returned as they are.
+func told(list []string) []string {
+	list = list[:min(len(list), maxTold)]
+	ascending := true
+	for i, name := range list {
+		if name == "" || i > 0 && list[i-1] >= name {
+			ascending = false
+			break
 		}
 	}
-	return set
+	if ascending {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if list[0] == "" {
+		list = list[1:]
+	}
+	return list
 }
 
 // members returns the part of a peer's members list that counts.
@@ -109,7 +121,8 @@ func (v *View) computeMutual() []*Peer {
 	seen := make(names)
 	for i := range v.state.Peers {
 		p := &v.state.Peers[i]
-		if p.Status != StatusAgreed || p.NodeName == "" || seen.has(p.InstanceID) || !v.sameTerms(p) {
+		if p.Status != StatusAgreed || p.NodeName == "" || p.NodeName == v.state.NodeName ||
+			seen.has(p.InstanceID) || !v.sameTerms(p) {
 			continue
 		}
 		if p.Members != nil {
@@ -171,7 +184,7 @@ func (v *View) computeSets(mutual []*Peer) {
 		default:
 			v.unconfirmedMutual = true
 		}
-		for name := range agreeing {
+		for _, name := range agreeing {
 			if known.has(name) || stopping.has(name) {
 				continue
 			}
@@ -191,7 +204,7 @@ func (v *View) computeSets(mutual []*Peer) {
 	}
 	unconfirmed := make(names)
 	for _, p := range mutual {
-		for name := range told(p.QuorateVouched) {
+		for _, name := range told(p.QuorateVouched) {
 			if !known.has(name) && !confirmed.has(name) && !stopping.has(name) {
 				unconfirmed.add(name)
 			}

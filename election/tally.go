@@ -39,8 +39,8 @@ type counted struct {
 }
 
 // NewTally returns the empty tally of one firing in a cluster of n voters, the
-// claimant among them.
-func NewTally(n int) *Tally { return &Tally{n: n} }
+// claimant among them; n below 1 counts as 1.
+func NewTally(n int) *Tally { return &Tally{n: max(n, 1)} }
 
 // Add counts one answer. A later answer of the same host replaces a refusal, never a
 // grant: a grant is for ever, even if the voter has died since.
@@ -166,7 +166,7 @@ func (t *Tally) explainPending(v *Verdict, granted, quorum int) {
 		v.Reason += fmt.Sprintf("; %d %s", n, refusal.Text())
 	}
 	if silent := t.n - len(t.answers); silent > 0 {
-		v.Reason += fmt.Sprintf("; %d have not answered", silent)
+		v.Reason += fmt.Sprintf("; no answer from %d", silent)
 	}
 }
 

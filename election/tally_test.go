@@ -30,7 +30,7 @@ func TestTally(t *testing.T) {
 		holder  string
 		says    string
 	}{
-		{"nothing yet", 3, nil, Pending, CodeUnanswered, "", "0 of 3 votes so far, 2 are needed; 3 have not answered"},
+		{"nothing yet", 3, nil, Pending, CodeUnanswered, "", "0 of 3 votes so far, 2 are needed; no answer from 3"},
 		{"alone", 1, []given{{ownVoter, yes()}}, Granted, "", "", ""},
 		{"majority", 3, []given{{b, yes()}, {ownVoter, yes()}}, Granted, "", "", ""},
 		{"majority of peers", 3, []given{{b, yes()}, {c, yes()}}, Granted, "", "", ""},
@@ -38,14 +38,14 @@ func TestTally(t *testing.T) {
 		{"half is no majority", 4, []given{{b, yes()}, {ownVoter, yes()}}, Pending, CodeUnanswered, "", "3 are needed"},
 		{"taken", 3, []given{{b, takenBy("i-b")}, {c, takenBy("i-b")}}, Denied, "taken", "node b", "node b holds it (2 of 3"},
 		{"taken by one vote, and own vote gone there too", 3, []given{{b, takenBy("i-b")}, {ownVoter, takenBy("i-b")}}, Denied, "taken", "node b", "holds"},
-		{"taken by one vote alone", 3, []given{{b, takenBy("i-b")}}, Pending, "taken", "", "1 gave their vote to another"},
+		{"taken by one vote alone", 3, []given{{b, takenBy("i-b")}}, Pending, "taken", "", "1 had given their vote to another"},
 		{"split", 4, []given{{b, yes()}, {ownVoter, yes()}, {c, takenBy("i-c")}, {d, takenBy("i-c")}}, Denied, CodeSplit, "", "2 of 4 for this node, 2 for others"},
 		{"split three ways", 3, []given{{b, takenBy("i-b")}, {c, takenBy("i-c")}, {ownVoter, yes()}}, Denied, CodeSplit, "", "split"},
 		{"split may yet be won by another", 5, []given{{b, yes()}, {c, takenBy("i-c")}, {d, takenBy("i-c")}, {e, takenBy("i-c")}}, Denied, "taken", "node c", "3 of 5"},
-		{"fenced", 3, []given{{b, no(RefusedFenced)}, {c, no(RefusedFenced)}}, Denied, "fenced", "", "2 of 3 nodes started too recently"},
+		{"fenced", 3, []given{{b, no(RefusedFenced)}, {c, no(RefusedFenced)}}, Denied, "fenced", "", "2 of 3 nodes had started too recently"},
 		{"too old", 3, []given{{b, no(RefusedTooOld)}, {c, no(RefusedTooOld)}}, Denied, "too-old", "", "too old"},
-		{"ran", 2, []given{{b, no(RefusedAlreadyRan)}}, Denied, "already-ran", "", "has run"},
-		{"may change", 3, []given{{b, no(RefusedJobSet)}, {c, no(RefusedJobSet)}}, Pending, "job-set", "", "2 run another job set; 1 have not"},
+		{"ran", 2, []given{{b, no(RefusedAlreadyRan)}}, Denied, "already-ran", "", "had run"},
+		{"may change", 3, []given{{b, no(RefusedJobSet)}, {c, no(RefusedJobSet)}}, Pending, "job-set", "", "2 had another job set; no answer from 1"},
 		{"a newer version's word", 3, []given{{b, no("moon-phase")}, {c, no("moon-phase")}}, Pending, "moon-phase", "", "does not know"},
 		{"one host, two lives", 3, []given{{b, yes()}, {Voter{Host: b.Host, InstanceID: "i-b2"}, yes()}}, Pending, CodeUnanswered, "", "1 of 3"},
 		{"two hosts, one process", 3, []given{{b, yes()}, {Voter{Host: "alias:1", InstanceID: "i-b"}, yes()}}, Pending, CodeUnanswered, "", "1 of 3"},

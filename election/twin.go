@@ -1,5 +1,7 @@
 package election
 
+import "slices"
+
 // twin is a lower instance of this node's own name, with the nodes among which it
 // chooses.
 type twin struct {
@@ -17,9 +19,7 @@ func (v *View) computeTwins() {
 			p.InstanceID == "" || p.InstanceID >= s.InstanceID {
 			continue
 		}
-		electorate := told(p.MutualAgreeing)
-		electorate.add(s.NodeName)
-		v.twins = append(v.twins, twin{p.InstanceID, electorate.sorted()})
+		v.twins = append(v.twins, twin{p.InstanceID, told(slices.Concat([]string{s.NodeName}, p.MutualAgreeing))})
 	}
 }
 

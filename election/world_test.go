@@ -189,6 +189,7 @@ type scenario struct {
 	Durable      bool // votes survive crashes
 	Free         bool // every node claims every firing, whatever its view says
 	OwnFirst     bool // claimants cast their own vote first
+	Manual       bool // nobody claims by itself
 	Loss         int  // percent of the messages
 	Delay        time.Duration
 	Offsets      []time.Duration // of the clocks, within 1 s of the truth
