@@ -14,6 +14,32 @@ type checker struct {
 	src  *source
 	path []step
 	job  string // the job that the path is in
+
+	unsupported map[string]bool // paths of keys, without indexes
+}
+
+// supported warns of a key that this binary knows and does not act on.
+func (c *checker) supported(e *entry) {
+	if len(c.unsupported) == 0 {
+		return
+	}
+	var b strings.Builder
+	for i, s := range c.path {
+		switch {
+		case s.index >= 0:
+		case i == 0 && s.key == "defaults":
+			b.WriteString("jobs")
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.key)
+		}
+	}
+	if c.unsupported[b.String()] {
+		c.out.add(e.pos, Diagnostic{Severity: Warning, Job: c.job, Key: pathString(c.path),
+			Message: c.spell(e.key) + " is accepted and does nothing: this version does not support it yet"})
+	}
 }
 
 func (c *checker) fail(at pos, message, hint string) {
@@ -25,12 +51,16 @@ func (c *checker) name(f *field) string {
 	if f.name != "" {
 		return f.spelled(c.src.dialect)
 	}
+	entry := ""
+	if last := len(c.path) - 1; last >= 0 && c.path[last].index >= 0 {
+		entry = "entry " + strconv.Itoa(c.path[last].index+1) + " of "
+	}
 	for i := len(c.path) - 1; i >= 0; i-- {
 		if c.path[i].index < 0 {
 			if c.src.dialect == hclDialect {
-				return snakeCase(c.path[i].key)
+				return entry + snakeCase(c.path[i].key)
 			}
-			return c.path[i].key
+			return entry + c.path[i].key
 		}
 	}
 	return "the file"
@@ -98,6 +128,9 @@ func (c *checker) mismatch(n *node, f *field) {
 	if f.kind == secretKind && n.kind == scalar {
 		hint = "give the secret as value, " + c.spell("fromFile") + " or " + c.spell("fromEnvVar") + " below this key"
 	}
+	if f.kind == mapKind && len(f.keys) == 1 && n.kind == scalar && hint == "" {
+		hint = "write " + f.keys[0].spelled(c.src.dialect) + ": " + quote(n.text)
+	}
 	c.fail(n.pos, c.name(f)+" must be "+f.noun()+", not "+got, hint)
 }
 
@@ -163,7 +196,8 @@ func (c *checker) freeMap(n *node, f *field) bool {
 		e := &n.entries[i]
 		if e.value.kind != scalar {
 			c.path = append(c.path, step{key: e.key, index: -1})
-			c.fail(e.value.pos, c.name(f)+": the value of "+quote(e.key)+" must be a text", "")
+			c.out.add(e.value.pos, Diagnostic{Severity: Error, Job: c.job, Key: pathString(c.path), hidden: f.sealed,
+				Message: c.name(f) + ": the value of " + quote(e.key) + " must be a text"})
 			c.path = c.path[:len(c.path)-1]
 			ok = false
 		}
@@ -185,6 +219,7 @@ func (c *checker) mapping(n *node, f *field) bool {
 			c.unknown(e, f)
 			ok = false
 		} else {
+			c.supported(e)
 			ok = c.check(e.value, k) && ok
 		}
 		c.path = c.path[:len(c.path)-1]
@@ -197,9 +232,6 @@ func (c *checker) mapping(n *node, f *field) bool {
 	}
 	if len(missing) > 0 {
 		what := c.name(f)
-		if f.name == "" && len(c.path) > 0 && c.path[len(c.path)-1].index >= 0 {
-			what = "entry " + strconv.Itoa(c.path[len(c.path)-1].index+1) + " of " + what
-		}
 		if f == jobKeys {
 			what = "this job"
 		}

@@ -166,6 +166,9 @@ func (r *clusterReader) gossip() {
 			}
 		}
 	}
+	if g.KeyFile != "" {
+		r.privateFile(s.get("tls").get("key"), "cluster.tls.key", "", g.KeyFile, false)
+	}
 	r.peers(g)
 }
 

@@ -27,13 +27,17 @@ type Config struct {
 	// directories that were listed, env_files, and secret files of the cluster
 	// section. A change of one of them can change the result of Load.
 	Files []string
+
+	// Explanation tells where each value came from; nil unless Sources.Explain.
+	Explanation *Explanation
 }
 
 // Logging says what is logged, and how.
 type Logging struct {
 	Level  string // trace, debug, info, warn or error
 	Format string // text or json
-	File   string // "" logs to standard error
+	File   string // "" logs to the stream
+	Stream string // stderr or stdout
 	// MaxSize is the size in bytes at which File is renamed and begun anew; 0: never.
 	MaxSize int64
 	// MaxFiles is how many renamed files are kept.

@@ -41,10 +41,10 @@ func (b *jobBuilder) environment() {
 				continue
 			}
 			if strings.ContainsAny(k.text, "=\x00") {
-				b.fail(k, "environment", "the name of a variable cannot hold = or NUL: "+quote(k.text), "")
+				b.failHidden(k.pos, "environment", "the name of a variable cannot hold = or NUL: "+quote(k.text))
 			}
 			if strings.Contains(v.text, "\x00") {
-				b.fail(v, "environment", "the value of "+quote(k.text)+" holds a NUL character", "")
+				b.failHidden(v.pos, "environment", "the value of "+quote(k.text)+" holds a NUL character")
 			}
 			set(scheduler.EnvVar{Key: k.text, Value: v.text})
 		}

@@ -80,7 +80,7 @@ func loadGolden(t *testing.T, c goldenCase) (*Config, Diagnostics) {
 			t.Fatal(err)
 		}
 	}
-	sources := Sources{Host: testHost{}}
+	sources := Sources{Host: testHost{root: strings.HasPrefix(c.name, "jobs.")}}
 	if dir := filepath.Dir(c.files[0].name); dir == "conf.d" {
 		sources.Dirs = []string{dir}
 	} else {

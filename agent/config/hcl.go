@@ -74,22 +74,22 @@ func (c *hclConverter) textOf(r hcl.Range) string {
 // tokens refuses, before the parser sees them, templates and operators, and nesting
 // that would exhaust its stack.
 func (c *hclConverter) tokens(tokens hclsyntax.Tokens) {
-	depth := 0
 	key := "" // the last name before a value, to know whether it is a secret's
+	var open []string
 	for i := 0; i < len(tokens); i++ {
 		t := &tokens[i]
 		switch t.Type {
 		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen:
-			if depth++; depth > maxDepth {
+			if open = append(open, key); len(open) > maxDepth {
 				c.fail(c.pos(t.Range), "the file is nested too deeply", "")
 				return
 			}
 		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen:
-			depth--
+			open = open[:max(len(open)-1, 0)]
 		case hclsyntax.TokenIdent:
 			key = string(t.Bytes)
 		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			i = c.template(tokens, i, key)
+			i = c.template(tokens, i, secretWord.MatchString(key) || slices.ContainsFunc(open, secretBlock.MatchString))
 		case hclsyntax.TokenApostrophe:
 			c.fail(c.pos(t.Range), "a text stands in double quotes in HCL", "")
 			i = endOfLine(tokens, i)
@@ -122,7 +122,7 @@ func endOfLine(tokens hclsyntax.Tokens, i int) int {
 }
 
 // template reports a template sequence and returns the token that ends it.
-func (c *hclConverter) template(tokens hclsyntax.Tokens, i int, key string) int {
+func (c *hclConverter) template(tokens hclsyntax.Tokens, i int, sealed bool) int {
 	first := tokens[i]
 	open := 0
 	end := i
@@ -139,7 +139,6 @@ func (c *hclConverter) template(tokens hclsyntax.Tokens, i int, key string) int 
 	}
 	end = min(end, len(tokens)-1)
 	at := c.pos(first.Range)
-	sealed := secretWord.MatchString(key)
 	body := strings.TrimSuffix(string(first.Bytes), "~")
 	text, _, _ := strings.Cut(c.textOf(hcl.RangeBetween(first.Range, tokens[end].Range)), "\n")
 	if sealed {
@@ -155,6 +154,9 @@ func (c *hclConverter) template(tokens hclsyntax.Tokens, i int, key string) int 
 
 // secretWord matches the names of keys that hold secrets.
 var secretWord = regexp.MustCompile(`(?i)^(value|password|auth_?token|token|dsn|url)$`)
+
+// secretBlock matches the names of blocks and objects whose values may be secrets.
+var secretBlock = regexp.MustCompile(`^(environment|headers)$`)
 
 var firstSetAt = regexp.MustCompile(`:(\d+),\d+`)
 

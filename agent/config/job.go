@@ -20,7 +20,7 @@ func (l *loader) jobs(raw []rawJob) []*scheduler.Job {
 	first := make(map[string]pos, len(raw))
 	for i := range raw {
 		r := &raw[i]
-		b := jobBuilder{loader: l, own: r.node, all: merged(r.defaults, r.node, jobKeys)}
+		b := jobBuilder{loader: l, own: r.node, defaults: r.defaults, all: merged(r.defaults, r.node, jobKeys)}
 		job := b.build()
 		if n := r.node.get("name"); n != nil && n.kind == scalar && job.Name != "" {
 			if at, ok := first[job.Name]; ok {
@@ -31,6 +31,7 @@ func (l *loader) jobs(raw []rawJob) []*scheduler.Job {
 		}
 		out = append(out, job)
 	}
+	l.herds(out, raw)
 	return out
 }
 
@@ -46,9 +47,10 @@ func renameHint(name *node) string {
 // reported by the checker already and is passed over here.
 type jobBuilder struct {
 	*loader
-	own *node // as written
-	all *node // merged with its defaults
-	job *scheduler.Job
+	own      *node // as written
+	defaults *node
+	all      *node // both merged
+	job      *scheduler.Job
 }
 
 func (b *jobBuilder) fail(n *node, key, message, hint string) {
@@ -57,6 +59,11 @@ func (b *jobBuilder) fail(n *node, key, message, hint string) {
 
 func (b *jobBuilder) failAt(at pos, key, message, hint string) {
 	b.out.add(at, Diagnostic{Severity: Error, Job: b.job.Name, Key: key, Message: message, Hint: hint})
+}
+
+// failHidden reports a problem in a line that may hold what nobody should see.
+func (b *jobBuilder) failHidden(at pos, key, message string) {
+	b.out.add(at, Diagnostic{Severity: Error, Job: b.job.Name, Key: key, Message: message, hidden: true})
 }
 
 func (b *jobBuilder) warn(n *node, key, message, hint string) {
@@ -93,6 +100,7 @@ func (b *jobBuilder) build() *scheduler.Job {
 			b.key(e.key, e.value)
 		}
 	}
+	b.replacedLists()
 	b.zone()
 	b.schedule()
 	b.environment()
@@ -171,6 +179,15 @@ func (b *jobBuilder) key(key string, n *node) {
 		boolOf(n.get("always"), &j.FailsWhen.Always)
 	case "onFailure":
 		b.retry(n.get("retry"))
+		j.OnFailure = b.hooks(key, n)
+	case "onPermanentFailure":
+		j.OnPermanentFailure = b.hooks(key, n)
+	case "onSuccess":
+		j.OnSuccess = b.hooks(key, n)
+	case "onMiss":
+		j.OnMiss = b.hooks(key, n)
+	case "statsd":
+		j.Statsd = b.statsd(n)
 	}
 }
 
@@ -195,13 +212,26 @@ func (b *jobBuilder) command(n *node) {
 // noNUL refuses what no process can be given.
 func (b *jobBuilder) noNUL(n *node, key string) {
 	if n.kind == scalar && strings.Contains(n.text, "\x00") {
-		b.fail(n, key, spell(n, key)+" holds a NUL character, which no process can be given", "")
+		b.fail(n, key, spell(n, lastKey(key))+" holds a NUL character, which no process can be given", "")
 	}
 }
 
 func (b *jobBuilder) atLeast(n *node, key string, v, least int) {
 	if v < least {
 		b.fail(n, key, spell(n, key)+" must be at least "+strconv.Itoa(least)+", not "+quote(n.text), "")
+	}
+}
+
+// replacedLists tells of shell reports whose list of arguments replaces an inherited
+// one: yacron2 1.2 appended it.
+func (b *jobBuilder) replacedLists() {
+	for _, hook := range []string{"onFailure", "onPermanentFailure", "onSuccess"} {
+		path := func(n *node) *node { return n.get(hook).get("report").get("shell").get("command") }
+		own, inherited := path(b.own), path(b.defaults)
+		if own != nil && inherited != nil && own.kind == list && inherited.kind == list {
+			b.out.add(own.pos, Diagnostic{Severity: Note, Job: b.job.Name, Key: hook + ".report.shell.command",
+				Message: "this list replaces the one of the defaults; yacron2 1.2 appended it"})
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/scheduler/report"
 )
 
 // jobSetScheme names the way of computing job-set ids. Nodes with another scheme
@@ -58,6 +59,12 @@ type canonical struct {
 	KillTimeout      string         `json:"killTimeout"`
 	FailsWhen        [4]bool        `json:"failsWhen"`
 	Retry            canonicalRetry `json:"retry"`
+
+	OnFailure          *canonicalHooks  `json:"onFailure"`
+	OnPermanentFailure *canonicalHooks  `json:"onPermanentFailure"`
+	OnSuccess          *canonicalHooks  `json:"onSuccess"`
+	OnMiss             *canonicalHooks  `json:"onMiss"`
+	Statsd             *canonicalStatsd `json:"statsd"`
 }
 
 type canonicalRetry struct {
@@ -97,6 +104,11 @@ func canonicalJob(j *scheduler.Job) []byte {
 			Jitter:       number(j.Retry.Jitter),
 		},
 	}
+	c.OnFailure, c.OnPermanentFailure = canonicalHook(j.OnFailure), canonicalHook(j.OnPermanentFailure)
+	c.OnSuccess, c.OnMiss = canonicalHook(j.OnSuccess), canonicalHook(j.OnMiss)
+	if s := j.Statsd; s != nil {
+		c.Statsd = &canonicalStatsd{s.Prefix, s.Host, s.Port}
+	}
 	if j.Command.Argv == nil {
 		c.Line = &j.Command.Line
 	}
@@ -131,3 +143,98 @@ func identityText(id *scheduler.Identity) string {
 }
 
 func durationText(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
+
+// canonicalHooks is what a job-set id knows of a hook. A default template counts as
+// one constant, whatever its text, and of a secret only where it comes from.
+type canonicalHooks struct {
+	Mail    *canonicalMail    `json:"mail"`
+	Sentry  *canonicalSentry  `json:"sentry"`
+	Shell   *canonicalShell   `json:"shell"`
+	Webhook *canonicalWebhook `json:"webhook"`
+}
+
+type canonicalMail struct {
+	From, To, Host string
+	Port           int
+	TLS, StartTLS  bool
+	ValidateCerts  bool
+	Username       string
+	Password       string
+	HTML           bool
+	Subject, Body  *string
+}
+
+type canonicalShell struct {
+	Line  string
+	Argv  []string
+	Shell string
+}
+
+type canonicalStatsd struct {
+	Prefix, Host string
+	Port         int
+}
+
+type canonicalExtra struct {
+	Key   string
+	Value any
+}
+
+type canonicalSentry struct {
+	DSN         string
+	Body        *string
+	Fingerprint []string
+	Level       string
+	Environment string
+	Extra       []canonicalExtra
+	MaxLength   int
+}
+
+type canonicalWebhook struct {
+	URL         string
+	Method      string
+	ContentType string
+	Headers     []string // names
+	Body        *string
+	Timeout     string
+}
+
+func canonicalHook(h *report.Hooks) *canonicalHooks {
+	if h == nil {
+		return nil
+	}
+	c := &canonicalHooks{}
+	if s := h.Shell; s != nil {
+		c.Shell = &canonicalShell{s.Line, s.Argv, s.Shell}
+	}
+	if m := h.Mail; m != nil {
+		c.Mail = &canonicalMail{m.From, m.To, m.SMTPHost, m.SMTPPort, m.TLS, m.StartTLS, m.ValidateCerts, m.Username,
+			secretSource(m.Password), m.HTML, m.Subject, m.Body}
+	}
+	if s := h.Sentry; s != nil {
+		c.Sentry = &canonicalSentry{secretSource(s.DSN), s.Body, s.Fingerprint, s.Level, s.Environment, nil, s.MaxStringLength}
+		for _, e := range s.Extra {
+			c.Sentry.Extra = append(c.Sentry.Extra, canonicalExtra(e))
+		}
+	}
+	if w := h.Webhook; w != nil {
+		c.Webhook = &canonicalWebhook{secretSource(w.URL), w.Method, w.ContentType, nil, w.Body, durationText(w.Timeout)}
+		for _, header := range w.Headers {
+			c.Webhook.Headers = append(c.Webhook.Headers, header.Name)
+		}
+	}
+	return c
+}
+
+// secretSource tells where a secret comes from, not what it is.
+func secretSource(s Secret) string {
+	switch {
+	case s.Value != "":
+		return "value"
+	case s.FromFile != "":
+		return "file:" + s.FromFile
+	case s.FromEnvVar != "":
+		return "env:" + s.FromEnvVar
+	}
+	return ""
+}

@@ -114,7 +114,7 @@ func TestJobSetIDStays(t *testing.T) {
 // TestJobSetIDIsPinned: an id is compared between nodes of different builds, so a
 // change of it is a change of the scheme.
 func TestJobSetIDIsPinned(t *testing.T) {
-	const want = "v1:6a84bb8af2d4eef7690e41dfb25fd4bede29a3a21c8f39fc3dff3f3d1c206df4"
+	const want = "v1:24b42fbfe2818a99340868e1439fe655319b4ee3d6e52a051166bbbe839a96b0"
 	if got := idOf(t, oneJob(plainJob)); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"time"
@@ -22,6 +21,13 @@ type Sources struct {
 	// Unsupported are paths of keys (jobs.statsd, cluster.etcd) whose use this
 	// binary accepts but cannot act on: a warning says so.
 	Unsupported []string
+
+	// Explain fills Config.Explanation, at the price of memory.
+	Explain bool
+
+	// CheckTemplate compiles a report's template, so that a syntax error is found at
+	// load; nil leaves templates unchecked.
+	CheckTemplate func(text string) error
 
 	// Host answers questions about this machine; nil is the machine itself.
 	Host Host
@@ -69,9 +75,13 @@ type loader struct {
 	envFiles  map[string]envFile
 	users     map[string]account
 	groups    map[string]group
+	modes     map[string]fileMode
+	templates map[string]error
 	schedules map[scheduleKey]*scheduler.Schedule
 	local     *zone // of jobs with utc: false; nil until asked
 	electing  bool  // the cluster section has election on
+
+	unsupported map[string]bool
 
 	startingDeadline time.Duration // of the whole file set
 	clusterAt        pos           // of the key cluster
@@ -88,7 +98,15 @@ func newLoader(sources Sources) *loader {
 		envFiles:  map[string]envFile{},
 		users:     map[string]account{},
 		groups:    map[string]group{},
+		modes:     map[string]fileMode{},
+		templates: map[string]error{},
 		schedules: map[scheduleKey]*scheduler.Schedule{},
+	}
+	if len(sources.Unsupported) > 0 {
+		l.unsupported = make(map[string]bool, len(sources.Unsupported))
+		for _, key := range sources.Unsupported {
+			l.unsupported[key] = true
+		}
 	}
 	if l.host == nil {
 		l.host = System{}
@@ -158,7 +176,7 @@ func (l *loader) assemble(roots []*file) *Config {
 		visit(f)
 	}
 
-	cfg := &Config{Logging: Logging{Level: "info", Format: "text"}}
+	cfg := &Config{Logging: Logging{Level: "info", Format: "text", Stream: "stderr"}}
 	l.settings(cfg, sections)
 	cluster := l.cluster(sections["cluster"].node)
 	l.startingDeadline = cfg.StartingDeadline
@@ -175,6 +193,13 @@ func (l *loader) assemble(roots []*file) *Config {
 		return nil
 	}
 	cfg.JobSetID = JobSetID(cfg.Jobs)
+	if l.sources.Explain {
+		cfg.Explanation = &Explanation{Settings: explainSettings(sections, cluster)}
+		for i := range jobs {
+			all := merged(jobs[i].defaults, jobs[i].node, jobKeys)
+			cfg.Explanation.Jobs = append(cfg.Explanation.Jobs, explainJob(cfg.Jobs[i].Name, all, sections["startingDeadline"].node))
+		}
+	}
 	return cfg
 }
 
@@ -219,14 +244,4 @@ func (l *loader) deadline(n *node, job string) time.Duration {
 			Message: spell(n, "startingDeadline") + " must be 0 (never late) to 300 seconds, not " + quote(n.text)})
 	}
 	return seconds(s)
-}
-
-// logging reads the logging section and the short keys for the same.
-func (l *loader) logging(cfg *Config, sections map[string]section) {
-	if n := sections["logLevel"].node; n != nil {
-		cfg.Logging.Level = cmp.Or(n.text, cfg.Logging.Level)
-	}
-	if n := sections["logFormat"].node; n != nil {
-		cfg.Logging.Format = cmp.Or(n.text, cfg.Logging.Format)
-	}
 }

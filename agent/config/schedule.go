@@ -46,7 +46,24 @@ func (b *jobBuilder) schedule() {
 	}
 	b.job.Schedule = s
 	for _, w := range s.Warnings() {
+		if strings.Contains(w, "dayMatch") && b.all.get("dayMatch") != nil {
+			continue // whoever wrote the rule knows it
+		}
 		b.warn(n, "schedule", w, "")
+	}
+	b.scheduleNotes(n, text)
+}
+
+// scheduleNotes tells what yacron2 1.2 did not do with the same schedule.
+func (b *jobBuilder) scheduleNotes(n *node, text string) {
+	note := func(at pos, key, message string) {
+		b.out.add(at, Diagnostic{Severity: Note, Job: b.job.Name, Key: key, Message: message})
+	}
+	if fields := strings.Fields(text); n.kind == scalar && len(fields) == 7 && fields[0] != "0" {
+		note(n.pos, "schedule", "this fires at its seconds; yacron2 1.2 looked once a minute, at second 0")
+	}
+	if y := n.get("year"); y != nil {
+		note(y.pos, "schedule.year", "the year counts; yacron2 1.2 ignored it in this form")
 	}
 }
 

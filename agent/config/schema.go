@@ -43,6 +43,9 @@ type field struct {
 	// for the mapping itself; label is the key that the block's label holds.
 	block, label string
 	pairs        bool // a list of {key, value} that HCL writes as an object
+
+	fallback *string // the value if the key is absent; nil: none, or not one text
+	implied  bool    // a mapping that is in effect with its fallbacks even if absent
 }
 
 // mergeRule says what becomes of a key that both defaults and job have.
@@ -119,6 +122,12 @@ func (f *field) blocks(b, label string) *field { f.block, f.label = b, label; re
 
 // asPairs makes a list of {key, value} an object in HCL.
 func (f *field) asPairs() *field { f.pairs, f.block = true, f.hclName; return f }
+
+// or says what holds if the key is absent.
+func (f *field) or(text string) *field { f.fallback = &text; return f }
+
+// always says that a mapping is in effect even if it is absent.
+func (f *field) always() *field { f.implied = true; return f }
 
 // with returns a mapping like f with more keys.
 func (f *field) with(keys ...*field) *field {

@@ -99,7 +99,7 @@ func (s *source) excerpt(line, column int) (string, int) {
 // Lines are shown to whoever sees logs and API answers, so everything that may be a
 // secret is masked by its key alone: the file may be too broken to know more.
 var (
-	secretKey   = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(?:value|password|auth_?token|token|dsn|url|headers?|authorization|x-[a-z-]*(?:key|token)|api-?key)["']?\s*[:=]\s*`)
+	secretKey   = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(value|password|auth_?token|token|dsn|url|headers?|environment|authorization|x-[a-z-]*(?:key|token)|api-?key)["']?\s*[:=]\s*`)
 	assignment  = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*`)
 	urlUserInfo = regexp.MustCompile(`://[^/@\s"']+@`)
 )
@@ -118,12 +118,12 @@ func maskLine(line []rune, caret int, d dialect) ([]rune, int) {
 		}
 	} else {
 		for rest := 0; rest < len(text); {
-			loc := secretKey.FindStringIndex(text[rest:])
+			loc := secretKey.FindStringSubmatchIndex(text[rest:])
 			if loc == nil {
 				break
 			}
 			from := rest + loc[1]
-			to := scalarEnd(text, from)
+			to := secretEnd(text, from, text[rest+loc[2]:rest+loc[3]])
 			if to > from {
 				spans = append(spans, span{from, to})
 			}
@@ -178,15 +178,31 @@ func (s *source) inSecretBlock(line int) bool {
 	return false
 }
 
-// scalarEnd returns where the value that begins at from ends: at its closing quote,
-// at the end of its flow entry, or at the end of the line. A value that is itself a
-// mapping, a list or a call of a function is no scalar: it ends where it begins.
-func scalarEnd(text string, from int) int {
+// secretEnd returns where the value of a key that begins at from ends: at its closing
+// quote or bracket, at the end of its flow entry, or at the end of the line. Of a secret
+// block only the value in it is secret, and of a call of a function nothing: there, the
+// value ends where it begins.
+func secretEnd(text string, from int, key string) int {
 	if from >= len(text) {
 		return from
 	}
+	closing := func(end string) int {
+		if i := strings.Index(text[from:], end); i >= 0 {
+			return from + i + 1
+		}
+		return len(text)
+	}
 	switch c := text[from]; c {
-	case '{', '[':
+	case '[':
+		if strings.EqualFold(key, "environment") && strings.Contains(text[from:], "{") {
+			return from // a list of {key, value}: only the values are secret
+		}
+		return closing("]")
+	case '{':
+		switch strings.ToLower(key) {
+		case "value", "header", "headers", "environment":
+			return closing("}")
+		}
 		return from
 	case 'e', 'f': // env("NAME"), file("path")
 		if strings.HasPrefix(text[from:], "env(") || strings.HasPrefix(text[from:], "file(") {

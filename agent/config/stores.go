@@ -193,7 +193,7 @@ func (r *clusterReader) resolved(n *node, key string, s Secret) bool {
 		return false
 	}
 	if s.FromFile != "" {
-		r.watch(s.FromFile)
+		r.privateFile(n, key, "", s.FromFile, false)
 	}
 	if _, err := s.Resolve(); err != nil {
 		r.failAt(n, key, lastKey(key)+": "+err.Error(), "")

@@ -25,6 +25,9 @@ func (l *loader) web(n *node) *Web {
 	boolOf(n.get("ui"), &w.UI)
 	if t := n.get("tls"); t != nil {
 		w.CertFile, w.KeyFile = textOr(t.get("cert"), ""), textOr(t.get("key"), "")
+		if w.KeyFile != "" {
+			l.privateFile(t.get("key"), "web.tls.key", "", w.KeyFile, false)
+		}
 	}
 	if h := n.get("headers"); h != nil && h.kind == mapping {
 		l.headers(h, w)
@@ -47,7 +50,8 @@ func (l *loader) headers(h *node, w *Web) {
 	for i := range h.entries {
 		e := &h.entries[i]
 		if !validHeader(e.key, e.value.text) {
-			l.fail(e.pos, "web.headers."+e.key, "the header "+quote(e.key)+" cannot be sent: its name or value holds characters that HTTP does not allow", "")
+			l.out.add(e.pos, Diagnostic{Severity: Error, Key: "web.headers." + e.key, hidden: true,
+				Message: "the header " + quote(e.key) + " cannot be sent: its name or value holds characters that HTTP does not allow"})
 		}
 		w.Headers = append(w.Headers, Header{e.key, e.value.text})
 	}
@@ -168,6 +172,9 @@ func (l *loader) tokens(n *node, w *Web) {
 
 // tokenWarning tells early that the API will stay down.
 func (l *loader) tokenWarning(n *node, key, what string, s Secret) {
+	if s.FromFile != "" {
+		l.privateFile(n, key, "", s.FromFile, false)
+	}
 	if _, err := s.Resolve(); err != nil {
 		l.warn(n.pos, key, what+": "+err.Error()+"; the API stays down until it can be read", "")
 	}
