@@ -217,7 +217,7 @@ func (c *Cluster) close() {
 	}
 	if c.tb.Failed() {
 		for _, n := range c.Nodes {
-			c.tb.Logf("log of %s:\n%s", n.dir, tail(n.Log(), 200))
+			c.tb.Logf("log of %s:\n%s", n.dir, tail(n.Log(), 1000))
 		}
 	}
 }

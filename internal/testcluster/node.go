@@ -129,12 +129,19 @@ func (n *Node) Await() {
 }
 
 func (n *Node) await() error {
+	p := n.current()
 	select {
-	case <-n.current().exited:
+	case <-p.exited:
 		return nil
 	case <-time.After(Patience):
-		return fmt.Errorf("%s has not ended within %v", n.NodeName, Patience)
 	}
+	// SIGQUIT makes it write where its goroutines are into its log.
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.exited:
+	case <-time.After(requestTimeout):
+	}
+	return fmt.Errorf("%s has not ended within %v; its log shows its goroutines", n.NodeName, Patience)
 }
 
 // AwaitExit waits for an agent that was told to stop. It must exit with code 0.
