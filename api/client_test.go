@@ -62,6 +62,8 @@ func TestClientRequests(t *testing.T) {
 		{"start", "", request{"POST", "/jobs/n%C3%A4cht/start", "", auth}, func() (any, error) { return nil, c.Start(ctx, "nächt") }},
 		{"cancel", "", request{"POST", "/jobs/a/cancel", "", auth}, func() (any, error) { return nil, c.Cancel(ctx, "a") }},
 		{"cluster", "{}", request{"GET", "/cluster", asJSON, auth}, func() (any, error) { return c.Cluster(ctx) }},
+		{"config", "{}", request{"GET", "/config/status", asJSON, auth}, func() (any, error) { return c.ConfigStatus(ctx) }},
+		{"reload", "{}", request{"POST", "/reload", asJSON, auth}, func() (any, error) { return c.Reload(ctx) }},
 		{"fleet", "{}", request{"GET", "/fleet", asJSON, auth}, func() (any, error) { return c.Fleet(ctx) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,6 +127,26 @@ func TestClientAnswersWithError(t *testing.T) {
 	}
 	if code := StatusOf(errors.New("other")); code != 0 {
 		t.Errorf("another error has status %d", code)
+	}
+}
+
+// Files with errors are an answer, not a failure to reload.
+func TestClientReloadRefused(t *testing.T) {
+	code, text := http.StatusUnprocessableEntity, `{"state": "failed", "errors": [{"message": "no"}]}`
+	c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		io.WriteString(w, text)
+	}), "")
+	if s, err := c.Reload(t.Context()); err != nil || s.State != ConfigFailed || len(s.Errors) != 1 || s.Errors[0].Message != "no" {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	text = "no JSON"
+	if s, err := c.Reload(t.Context()); !errors.Is(err, ErrNotAgent) {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	code, text = http.StatusServiceUnavailable, "stopping"
+	if s, err := c.Reload(t.Context()); StatusOf(err) != code {
+		t.Errorf("got %+v, %v", s, err)
 	}
 }
 

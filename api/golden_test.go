@@ -87,6 +87,12 @@ func TestGolden(t *testing.T) {
 			ConflictNames: []string{}, ConflictingSizes: []int{}, ConflictingPolicies: []string{}, Peers: []Peer{},
 			Lease: &Lease{Identity: "a", Detail: map[string]any{"electionName": "yacron2", "leaseId": "7"}},
 		}, new(Cluster)},
+		{"config-status.json", ConfigStatus{
+			State: ConfigFailed, Trigger: "signal", At: At(noon), LoadedAt: At(noon.Add(-time.Hour)), JobSetID: "v1:00", Jobs: 3, Reloads: 1, Failures: 2,
+			Errors:   []Problem{{File: "a.yaml", Line: 3, Column: 5, Job: "a", Key: "jobs[0].comand", Message: "unknown key", Hint: "write command", Source: "comand: x"}},
+			Warnings: []Problem{{Message: "odd"}},
+		}, new(ConfigStatus)},
+		{"config-status-new.json", ConfigStatus{State: ConfigLoaded, Trigger: "start", At: At(noon), LoadedAt: At(noon)}, nil},
 		{"fleet-off.json", Fleet{NodeName: "unseen"}, nil},
 		{"fleet.json", Fleet{
 			Enabled: true, Backend: "gossip", NodeName: "a", Distribution: Spread, ElectLeader: true, Interval: 10,

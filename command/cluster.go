@@ -7,21 +7,22 @@ import (
 	"github.com/yacron2/yacron2/api"
 )
 
-// quorumText says how far the node's majority goes.
+// quorumText says whether there is a majority, and by how much.
 func quorumText(c *api.Cluster) string {
-	state := "no quorum"
-	if c.Quorate {
-		state = "quorum"
-	}
 	switch {
 	case c.Lease != nil && c.Quorate:
 		return "the store answers"
 	case c.Lease != nil:
 		return "the store does not answer"
-	case c.Agreeing == 0:
-		return fmt.Sprintf("%s (%d of %s needed)", state, c.Quorum, count(c.ClusterSize, "node"))
 	}
-	return fmt.Sprintf("%s (%d of %s in agreement, %d needed)", state, c.Agreeing, count(c.ClusterSize, "node"), c.Quorum)
+	state := "no"
+	if c.Quorate {
+		state = "yes"
+	}
+	if c.Agreeing == 0 {
+		return fmt.Sprintf("%s, %d of %s needed", state, c.Quorum, count(c.ClusterSize, "node"))
+	}
+	return fmt.Sprintf("%s, %d of %s in agreement, %d needed", state, c.Agreeing, count(c.ClusterSize, "node"), c.Quorum)
 }
 
 // leaderText names the leader, or says why there is none.

@@ -25,8 +25,18 @@ const (
 // table of all commands, in the order in which they are listed.
 func entries() []entry {
 	return []entry{
+		{"agent", sectionRun, func(m Meta) cli.Command { return &agentCommand{Meta: m} }},
 		{"members", sectionCluster, func(m Meta) cli.Command { return &membersCommand{Meta: m} }},
 		{"leader", sectionCluster, func(m Meta) cli.Command { return &leaderCommand{Meta: m} }},
+		{"reload", sectionCluster, func(m Meta) cli.Command { return &reloadCommand{Meta: m} }},
+		{"job", "", jobGroup},
+		{"job list", sectionCluster, func(m Meta) cli.Command { return &jobListCommand{Meta: m} }},
+		{"job show", sectionCluster, func(m Meta) cli.Command { return &jobShowCommand{Meta: m} }},
+		{"job history", sectionCluster, func(m Meta) cli.Command { return &jobHistoryCommand{Meta: m} }},
+		{"job run", sectionCluster, func(m Meta) cli.Command { return &jobRunCommand{Meta: m} }},
+		{"job cancel", sectionCluster, func(m Meta) cli.Command { return &jobCancelCommand{Meta: m} }},
+		{"validate", sectionFiles, func(m Meta) cli.Command { return &validateCommand{Meta: m} }},
+		{"next", sectionFiles, func(m Meta) cli.Command { return &nextCommand{Meta: m} }},
 		{"tls", "", tlsGroup},
 		{"tls ca", "", tlsCAGroup},
 		{"tls ca create", sectionFiles, func(m Meta) cli.Command { return &tlsCACreateCommand{Meta: m} }},

@@ -20,11 +20,17 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Now            func() time.Time
+	// ConfigDirs are where the configuration is looked for if nothing is said: the
+	// first that exists. The last is the one that older versions knew.
+	ConfigDirs []string
 }
 
 // ProcessEnv returns the environment of this process.
 func ProcessEnv() Env {
-	return Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+	return Env{
+		Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+		ConfigDirs: []string{"/etc/yacron2", "/etc/yacron2.d"},
+	}
 }
 
 // printf writes a result. A reader that went away is nobody's loss.

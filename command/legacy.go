@@ -111,9 +111,6 @@ func complete(name string, long map[string]legacyTarget) (string, error) {
 	return found[0], nil
 }
 
-// legacyDir is where the configuration was looked for if nothing was said.
-const legacyDir = "/etc/yacron2.d"
-
 var legacyLevels = []string{"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"}
 
 // translate turns a command line without a command into one with the command that
@@ -143,6 +140,7 @@ func translate(args []string, env Env) ([]string, int) {
 		env.hintf("use: yacron2 validate, or: yacron2 version")
 		return nil, exitMisuse
 	}
+	legacyDir := env.ConfigDirs[len(env.ConfigDirs)-1]
 	path := o.config
 	if path == "" {
 		path = legacyDir

@@ -24,7 +24,7 @@ func (c *membersCommand) Synopsis() string { return "List the nodes of the clust
 // Help implements cli.Command.
 func (c *membersCommand) Help() string {
 	return help("members [options]", `
-Lists the nodes of the cluster as the agent asked sees them, itself first.
+Lists the nodes of the cluster as the agent asked sees them.
 
   unknown      not contacted yet
   self         the agent asked, or an address at which it answers itself

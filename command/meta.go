@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/yacron2/yacron2/api"
@@ -39,6 +38,7 @@ type Meta struct {
 	token   string
 	caFile  string
 	format  string
+	args    []string // what stands beside the options
 }
 
 // flagSet returns an empty set for the command's options. It prints nothing itself.
@@ -66,16 +66,27 @@ func (m *Meta) formatFlag(fs *flag.FlagSet) {
 // parse reads the command's arguments and allows at most maxArgs of them beside the
 // options. It reports misuse itself and returns false then.
 func (m *Meta) parse(fs *flag.FlagSet, args []string, maxArgs int) bool {
-	err := fs.Parse(args)
-	switch {
-	case err != nil:
-		return m.misuse("%s", flagError(err, fs))
-	case fs.NArg() > maxArgs:
-		text := fmt.Sprintf("unexpected argument %q", fs.Arg(maxArgs))
-		if slices.ContainsFunc(fs.Args(), func(arg string) bool { return strings.HasPrefix(arg, "-") }) {
-			text += ": options come before arguments"
+	m.args = nil
+	for {
+		if err := fs.Parse(args); err != nil {
+			return m.misuse("%s", flagError(err, fs))
 		}
-		return m.misuse("%s", text)
+		if fs.NArg() == 0 {
+			break
+		}
+		// Package flag stops at the first argument, people go on with options. Behind
+		// -- there are none.
+		read := len(args) - fs.NArg()
+		if read > 0 && args[read-1] == "--" {
+			m.args = append(m.args, fs.Args()...)
+			break
+		}
+		m.args = append(m.args, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+	switch {
+	case len(m.args) > maxArgs:
+		return m.misuse("unexpected argument %q", m.args[maxArgs])
 	case fs.Lookup("format") != nil && m.format != formatTable && m.format != formatJSON:
 		return m.misuse("-format=%s: write table or json", m.format)
 	}

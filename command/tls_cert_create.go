@@ -68,11 +68,11 @@ func (c *tlsCertCreateCommand) Synopsis() string { return "Make a node's certifi
 // Help implements cli.Command.
 func (c *tlsCertCreateCommand) Help() string {
 	return help("tls cert create -name NODE [options]", `
-Makes the certificate of one node, signed by the authority that yacron2 tls ca create
-made: NODE.pem and NODE-key.pem. It serves for both ends of a connection.
+Makes the certificate of one node, NODE.pem and NODE-key.pem, signed by the
+authority that yacron2 tls ca create made. It serves both ends of a connection.
 
-Other nodes accept it only under the hosts and addresses it was made for. These must
-be what stands in the peers of their cluster sections.`, c.flags())
+Other nodes accept it only under the hosts and addresses it was made for: those
+that stand in the peers of their cluster sections.`, c.flags())
 }
 
 // Run implements cli.Command.

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mitchellh/cli"
+
+	"github.com/yacron2/yacron2/api"
+)
+
+func jobGroup(m Meta) cli.Command {
+	return &group{m, "Look at the jobs of an agent, start and cancel them"}
+}
+
+// jobName returns the one job that the arguments of a command name. It
+// reports misuse itself and returns false then.
+func (m *Meta) jobName() (string, bool) {
+	if len(m.args) != 1 || m.args[0] == "" {
+		return "", m.misuse("name the job")
+	}
+	return m.args[0], true
+}
+
+// failJob reports why a request about a job did not succeed. If there is no such job,
+// it names the nearest that there is.
+func (m *Meta) failJob(ctx context.Context, client *api.Client, name string, err error) int {
+	if api.StatusOf(err) != http.StatusNotFound {
+		return m.fail(err)
+	}
+	suggestion := ""
+	if jobs, err := client.Jobs(ctx); err == nil {
+		names := make([]string, len(jobs))
+		for i, j := range jobs {
+			names[i] = j.Name
+		}
+		suggestion = didYouMean(name, names)
+	}
+	m.errorf("the agent has no job %q%s", name, suggestion)
+	m.hintf("yacron2 job list shows all of them")
+	return exitFailed
+}
+
+// stateText says what a job does now, or when it will do something.
+func stateText(j *api.Job) string {
+	switch {
+	case j.Running && len(j.PIDs) > 0:
+		pids := make([]string, len(j.PIDs))
+		for i, pid := range j.PIDs {
+			pids[i] = strconv.Itoa(pid)
+		}
+		return "running, pid " + strings.Join(pids, ", ")
+	case j.Running:
+		return "running"
+	case !j.Enabled:
+		return "disabled"
+	case j.ScheduledIn != nil:
+		return "due " + api.In(*j.ScheduledIn)
+	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(j.Schedule)), "@reboot"):
+		return "once, at start"
+	}
+	return "never due"
+}
+
+// zoneText names the zone of a job's schedule.
+func zoneText(j *api.Job) string {
+	if j.Timezone == "" {
+		return "local"
+	}
+	return string(j.Timezone)
+}
+
+// runText says in short how a run ended.
+func runText(r *api.Run, now time.Time) string {
+	if r == nil {
+		return ""
+	}
+	text := r.Outcome
+	if r.ExitCode != nil && *r.ExitCode != 0 {
+		text += fmt.Sprintf(" (%d)", *r.ExitCode)
+	}
+	return text + " " + ago(r.FinishedAt.Time, now)
+}
+
+// secondsText writes a duration of the wire as people read it, "" for none.
+func secondsText(seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	d := time.Duration(*seconds * float64(time.Second))
+	switch {
+	case d < time.Second:
+		d = d.Round(time.Millisecond)
+	case d < time.Minute:
+		d = d.Round(100 * time.Millisecond)
+	default:
+		d = d.Round(time.Second)
+	}
+	return d.String()
+}
+
+// instantText writes an instant in UTC to the second, "" for none.
+func instantText(i api.Instant) string {
+	if i.IsZero() {
+		return ""
+	}
+	return i.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// findJob returns the job of that name, nil if there is none.
+func findJob(jobs []api.Job, name string) *api.Job {
+	if i := slices.IndexFunc(jobs, func(j api.Job) bool { return j.Name == name }); i >= 0 {
+		return &jobs[i]
+	}
+	return nil
+}
