@@ -117,14 +117,13 @@ func (d *Dispatcher) decide(f *firing, v verdict) {
 		Outcome: v.outcome, Code: v.code, Reason: v.reason, Owner: v.owner,
 	}
 	f.entry.decided.add(row)
-	job := f.entry.job
 	if v.outcome == DecidedMissed {
 		d.recordMissed(f, row)
 	}
 	if d.cfg.Events != nil {
 		told := row
 		d.records.event(Event{
-			Kind: FiringDecided, At: row.At, Job: job, Trigger: f.trigger, Firing: f.at, Decision: &told,
+			Kind: FiringDecided, At: row.At, Job: f.entry.subject, Trigger: f.trigger, Firing: f.at, Decision: &told,
 		})
 	}
 }
@@ -136,5 +135,5 @@ func (d *Dispatcher) recordMissed(f *firing, row Decided) {
 	}
 	f.entry.missed = m
 	d.log.Warn("firing missed", "job", m.Job, "firing", m.Firing.Format(time.RFC3339), "reason", m.Reason)
-	d.records.missed(Event{Kind: FiringMissed, At: row.At, Job: f.entry.job, Trigger: f.trigger, Firing: f.at, Missed: m})
+	d.records.missed(Event{Kind: FiringMissed, At: row.At, Job: f.entry.subject, Trigger: f.trigger, Firing: f.at, Missed: m})
 }

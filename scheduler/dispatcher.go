@@ -121,7 +121,9 @@ type Dispatcher struct {
 // run.
 type entry struct {
 	name      string
-	job       *Job // nil while no such job is configured
+	job       *Job      // nil while no such job is configured
+	subject   *Job      // the newest one that was, for what is told; never nil
+	newest    time.Time // the latest firing that came due
 	instances []*instance
 	retry     *retryState
 	finished  finishedLog
@@ -215,7 +217,7 @@ func (d *Dispatcher) Apply(plan Plan) {
 			d.abandonRetry(e, abandonedDisabled)
 		}
 		d.parked.reload(e, job)
-		e.job = job
+		e.job, e.subject = job, job
 	}
 	for name, e := range before {
 		d.abandonRetry(e, abandonedRemoved)

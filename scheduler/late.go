@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -31,6 +32,13 @@ func (p *parked) add(f *parkedFiring) {
 	}
 	p.list = append(p.list, f)
 	p.expire(f.until)
+}
+
+// has reports whether the firing is on the list.
+func (p *parked) has(f *firing) bool {
+	return slices.ContainsFunc(p.list, func(other *parkedFiring) bool {
+		return other.entry == f.entry && other.at.Equal(f.at)
+	})
 }
 
 // expire notes one more deadline.

@@ -120,7 +120,7 @@ func (d *Dispatcher) retireReboot(e *entry, v verdict) {
 	delete(d.reboots, e.name)
 	d.log.Info("@reboot job retired", "job", e.name, "reason", v.reason)
 	d.decide(&firing{entry: e, trigger: TriggerReboot}, v)
-	d.records.event(Event{Kind: RebootRetired, At: d.now(), Job: e.job, Trigger: TriggerReboot, Decision: e.decided.newest()})
+	d.records.event(Event{Kind: RebootRetired, At: d.now(), Job: e.subject, Trigger: TriggerReboot, Decision: e.decided.newest()})
 }
 
 // claimReboots asks the cluster for Leader one-shots. A grant is the record that they

@@ -93,7 +93,7 @@ func (d *Dispatcher) abandonRetry(e *entry, reason string) {
 	}
 	d.log.Warn(reason, "job", e.name, "attempt", abandoned.Attempt)
 	d.records.abandoned(Event{
-		Kind: RunAbandoned, At: now, Job: e.job, RunID: abandoned.ID, Trigger: TriggerRetry,
+		Kind: RunAbandoned, At: now, Job: e.subject, RunID: abandoned.ID, Trigger: TriggerRetry,
 		Firing: r.at, Attempt: abandoned.Attempt, Run: abandoned,
 	})
 }

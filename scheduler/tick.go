@@ -31,7 +31,18 @@ func (d *Dispatcher) tick(now time.Time, claims []*firing) {
 
 // due decides about one due firing and reports whether it has to be claimed. mu is held.
 func (d *Dispatcher) due(f *firing, now time.Time) bool {
-	job := f.entry.job
+	e, job := f.entry, f.entry.job
+	if !f.at.After(e.newest) {
+		// The clock was set back, and this instant comes for the second time.
+		if d.consumed.has(e.name, f.at) {
+			d.claimedBefore(f)
+			return false
+		}
+		if d.parked.has(f) {
+			return false
+		}
+	}
+	e.newest = f.at
 	v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 	until := deadline(job, f.at)
 	switch {
@@ -63,13 +74,7 @@ func (d *Dispatcher) needsClaim(job *Job) bool {
 func (d *Dispatcher) askable(f *firing) bool {
 	e := f.entry
 	if d.consumed.has(e.name, f.at) {
-		v := verdict{outcome: DecidedSkipped, code: CodeAlreadyClaimed,
-			reason: "the clock was set back, and this firing was claimed before"}
-		if last := e.decided.newest(); last == nil || last.Code != v.code {
-			d.log.Warn("the job waits until the clock has passed what was claimed before", "job", e.name,
-				"firing", f.at.Format(time.RFC3339), "reason", v.reason)
-		}
-		d.decide(f, v)
+		d.claimedBefore(f)
 		return false
 	}
 	if e.job.ConcurrencyPolicy == Forbid && len(e.instances) > 0 {
@@ -78,6 +83,17 @@ func (d *Dispatcher) askable(f *firing) bool {
 	}
 	d.consumed.add(e.name, f.at)
 	return true
+}
+
+// claimedBefore decides about a firing that this process has claimed before. mu is held.
+func (d *Dispatcher) claimedBefore(f *firing) {
+	v := verdict{outcome: DecidedSkipped, code: CodeAlreadyClaimed,
+		reason: "the clock was set back, and this firing was claimed before"}
+	if last := f.entry.decided.newest(); last == nil || last.Code != v.code {
+		d.log.Warn("the job waits until the clock has passed what was claimed before", "job", f.entry.name,
+			"firing", f.at.Format(time.RFC3339), "reason", v.reason)
+	}
+	d.decide(f, v)
 }
 
 // fire hands a firing that needs no claim to the launchers. mu is held.
