@@ -113,9 +113,9 @@ func (c *agentCommand) Run(args []string) int {
 const devIntroduction = `This is yacron2 in development mode: one node, everything in memory, two sample jobs.
 Its API is on %[1]s. Try, in another terminal:
 
-  curl %[1]s/status
-  curl %[1]s/jobs/hello/runs
-  curl -X POST %[1]s/jobs/hello/start
+  yacron2 job list              or  curl %[1]s/status
+  yacron2 job run hello         or  curl -X POST %[1]s/jobs/hello/start
+  yacron2 job history hello     or  curl %[1]s/jobs/hello/runs
 
 Ctrl-C stops it. To run your own jobs: yacron2 agent -config-dir DIR
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,7 +22,7 @@ func TestHelp(t *testing.T) {
 	for _, e := range entries() {
 		t.Run(e.name, func(t *testing.T) {
 			words := strings.Fields(e.name)
-			r := run(t, nil, append(words, "-help")...)
+			r := runHelp(append(words, "-help")...)
 			r.expect(t, exitOK, []string{"Usage: yacron2 " + e.name}, nil)
 			golden(t, "help/"+strings.ReplaceAll(e.name, " ", "-")+".txt", r.out)
 			for line := range strings.Lines(r.out) {
@@ -29,7 +30,7 @@ func TestHelp(t *testing.T) {
 					t.Errorf("too long, or blanks at its end: %q", line)
 				}
 			}
-			if short := run(t, nil, append(words, "-h")...); short != r {
+			if short := runHelp(append(words, "-h")...); short != r {
 				t.Error("-h gives another help")
 			}
 			if synopsis := e.build(Meta{}).Synopsis(); synopsis == "" || len(synopsis) > 60 || strings.HasSuffix(synopsis, ".") {
@@ -37,6 +38,15 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
+}
+
+// runHelp executes a command line that asks for help, with what this program really
+// falls back on.
+func runHelp(args ...string) result {
+	var out, err bytes.Buffer
+	env := ProcessEnv()
+	env.Stdout, env.Stderr = &out, &err
+	return result{Run(args, env), out.String(), err.String()}
 }
 
 // TestMisuse checks what no command takes.
