@@ -155,8 +155,10 @@ func (c *checker) scalarOf(n *node, f, kind *field) bool {
 			_, ok = parseFloat(n.text)
 		case enumKind:
 			ok = slices.Contains(kind.enum, n.text)
-			if near := nearest(n.text, kind.enum); !ok && near != "" {
-				hint = "did you mean " + near + "?"
+			if !ok {
+				if near := nearest(n.text, kind.enum); near != "" {
+					hint = "did you mean " + near + "?"
+				}
 			}
 		case identityKind:
 			ok = n.text != ""

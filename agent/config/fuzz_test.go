@@ -75,3 +75,13 @@ func FuzzYAML(f *testing.F) {
 	addSeeds(f, ".yaml")
 	f.Fuzz(func(t *testing.T, text string) { fuzzLoad(t, "fuzz.yaml", text) })
 }
+
+func FuzzHCL(f *testing.F) {
+	addSeeds(f, ".hcl")
+	f.Fuzz(func(t *testing.T, text string) { fuzzLoad(t, "fuzz.hcl", text) })
+}
+
+func FuzzCrontab(f *testing.F) {
+	addSeeds(f, ".crontab")
+	f.Fuzz(func(t *testing.T, text string) { fuzzLoad(t, "fuzz.crontab", text) })
+}

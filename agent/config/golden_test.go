@@ -9,6 +9,15 @@ import (
 	"testing"
 )
 
+// testdata is the folder of the cases, wherever a test has changed to.
+var testdata = func() string {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // A golden file holds many cases: each has a headline "=== name", the files of one

@@ -141,7 +141,7 @@ func (c *hclConverter) template(tokens hclsyntax.Tokens, i int, sealed bool) int
 	at := c.pos(first.Range)
 	body := strings.TrimSuffix(string(first.Bytes), "~")
 	text, _, _ := strings.Cut(c.textOf(hcl.RangeBetween(first.Range, tokens[end].Range)), "\n")
-	if sealed {
+	if sealed || len(text) > 60 {
 		text = body + "…}"
 	}
 	if len(c.problems) < maxDiagnostics {

@@ -99,7 +99,7 @@ func (s *source) excerpt(line, column int) (string, int) {
 // Lines are shown to whoever sees logs and API answers, so everything that may be a
 // secret is masked by its key alone: the file may be too broken to know more.
 var (
-	secretKey   = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(value|password|auth_?token|token|dsn|url|headers?|environment|authorization|x-[a-z-]*(?:key|token)|api-?key)["']?\s*[:=]\s*`)
+	secretKey   = regexp.MustCompile(`(?i)(?:^|[\s{,"'])(value|password|auth_?token|tokens?|dsn|url|headers?|environment|authorization|x-[a-z-]*(?:key|token)|api-?key)["']?\s*[:=]\s*`)
 	assignment  = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*`)
 	urlUserInfo = regexp.MustCompile(`://[^/@\s"']+@`)
 )
@@ -194,8 +194,8 @@ func secretEnd(text string, from int, key string) int {
 	}
 	switch c := text[from]; c {
 	case '[':
-		if strings.EqualFold(key, "environment") && strings.Contains(text[from:], "{") {
-			return from // a list of {key, value}: only the values are secret
+		if (strings.EqualFold(key, "environment") || strings.EqualFold(key, "tokens")) && strings.Contains(text[from:], "{") {
+			return from // a list of mappings: only their values are secret
 		}
 		return closing("]")
 	case '{':

@@ -26,9 +26,10 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-func plainWord(s string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
-}
+// separators are what people mix up between the parts of a name.
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
+
+func plainWord(s string) string { return separators.Replace(strings.ToLower(s)) }
 
 func abs(n int) int {
 	if n < 0 {
