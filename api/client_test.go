@@ -44,7 +44,7 @@ func TestClientRequests(t *testing.T) {
 	reply := ""
 	c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = request{r.Method, r.RequestURI, r.Header.Get("Accept"), r.Header.Get("Authorization")}
-		io.WriteString(w, reply)
+		_, _ = io.WriteString(w, reply)
 	}), "s3 cret")
 	const asJSON, auth = "application/json", "Bearer s3 cret"
 	for _, test := range []struct {
@@ -111,7 +111,7 @@ func TestClientAnswersWithError(t *testing.T) {
 	} {
 		c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(test.code)
-			io.WriteString(w, test.body)
+			_, _ = io.WriteString(w, test.body)
 		}), "")
 		err := c.Start(t.Context(), "a")
 		var answer *Error
@@ -135,7 +135,7 @@ func TestClientReloadRefused(t *testing.T) {
 	code, text := http.StatusUnprocessableEntity, `{"state": "failed", "errors": [{"message": "no"}]}`
 	c := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
-		io.WriteString(w, text)
+		_, _ = io.WriteString(w, text)
 	}), "")
 	if s, err := c.Reload(t.Context()); err != nil || s.State != ConfigFailed || len(s.Errors) != 1 || s.Errors[0].Message != "no" {
 		t.Errorf("got %+v, %v", s, err)

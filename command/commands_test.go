@@ -65,7 +65,7 @@ func TestMisuse(t *testing.T) {
 		{[]string{"memebrs"}, `there is no command "memebrs", did you mean "members"?`},
 		{[]string{"entirely-else"}, `there is no command "entirely-else"` + "\n"},
 		{[]string{"tls", "ca", "creat"}, `yacron2 tls ca has no subcommand "creat", did you mean "create"?`},
-		{[]string{"members", "-adress=x"}, "there is no option -adress, did you mean -address?"},
+		{[]string{"members", "-addresss=x"}, "there is no option -addresss, did you mean -address?"},
 		{[]string{"members", "--frmat", "json"}, "there is no option -frmat, did you mean -format?"},
 		{[]string{"members", "-format=xml"}, "-format=xml: write table or json"},
 		{[]string{"members", "-format"}, "a value is missing after -format"},

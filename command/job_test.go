@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,7 +105,7 @@ func TestJobRunAndCancel(t *testing.T) {
 	var asked string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			w.Write([]byte(`[{"name": "backup"}]`))
+			_, _ = io.WriteString(w, `[{"name": "backup"}]`)
 			return
 		}
 		asked = r.Method + " " + r.URL.EscapedPath()

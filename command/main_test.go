@@ -25,7 +25,7 @@ const asProgram = "YACRON2_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Run(os.Args[1:], ProcessEnv())) //nolint:forbidigo // this process is the program
+		os.Exit(Run(os.Args[1:], ProcessEnv()))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -33,7 +33,8 @@ type certFlags struct {
 	force bool
 }
 
-func (c *certFlags) add(fs *flag.FlagSet, days int) {
+// addTo adds the options, with that many days by default.
+func (c *certFlags) addTo(fs *flag.FlagSet, days int) {
 	fs.IntVar(&c.days, "days", days, fmt.Sprintf("Validity in `DAYS` from now, %d by default.", days))
 	fs.StringVar(&c.dir, "dir", ".", "`DIR` to write to, made if it does not exist; the current one by default.")
 	fs.BoolVar(&c.force, "force", false, "Overwrite files that exist.")

@@ -16,7 +16,7 @@ type tlsCACreateCommand struct {
 func (c *tlsCACreateCommand) flags() *flag.FlagSet {
 	fs := c.flagSet()
 	fs.StringVar(&c.commonName, "name", "yacron2 cluster CA", "`NAME` of the authority, for people.")
-	c.certFlags.add(fs, 3650)
+	c.addTo(fs, 3650)
 	return fs
 }
 

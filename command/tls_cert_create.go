@@ -29,7 +29,7 @@ func (c *tlsCertCreateCommand) flags() *flag.FlagSet {
 	fs.StringVar(&c.node, "name", "", "`NODE` that gets the certificate: its nodeName, and the name of the files. Required.")
 	fs.Func("dns", "`HOST` by which other nodes reach this one, as it stands in their peers. May be repeated. If there is neither -dns nor -ip, the node's name.", c.addDNS)
 	fs.Func("ip", "`ADDRESS` by which other nodes reach this one, where their peers name an address. May be repeated.", c.addIP)
-	c.certFlags.add(fs, 365)
+	c.addTo(fs, 365)
 	return fs
 }
 
