@@ -45,6 +45,7 @@ func (a *httpAPI) routes() router {
 		{http.MethodGet, "/status", a.status},
 		{http.MethodGet, "/jobs", a.jobs},
 		{http.MethodGet, "/jobs/{name}/runs", a.runs},
+		{http.MethodGet, "/jobs/{name}/logs", a.logs},
 		{http.MethodPost, "/jobs/{name}/start", a.start},
 		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
 		{http.MethodGet, "/cluster", a.cluster},

@@ -52,6 +52,7 @@ type webServer struct {
 type boundServer struct {
 	listener net.Listener
 	server   *http.Server
+	end      context.CancelFunc // of the streams
 }
 
 func newWebServer(log hclog.Logger, api http.Handler) *webServer {
@@ -99,7 +100,10 @@ func (s *webServer) apply(ctx context.Context, cfg webConfig) error {
 }
 
 func (s *webServer) bind(l net.Listener) *boundServer {
-	return &boundServer{listener: l, server: &http.Server{
+	streams, end := context.WithCancel(context.Background())
+	base := context.WithValue(context.Background(), streamsContext{}, streams)
+	return &boundServer{listener: l, end: end, server: &http.Server{
+		BaseContext: func(net.Listener) context.Context { return base },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 			(*s.handler.Load()).ServeHTTP(w, r)
@@ -131,6 +135,7 @@ func (s *webServer) serve(address config.Listener, bound *boundServer) {
 
 // close ends one address: requests under way may finish until ctx ends.
 func (s *webServer) close(ctx context.Context, address config.Listener, bound *boundServer) {
+	bound.end()
 	if err := bound.server.Shutdown(ctx); err != nil {
 		_ = bound.server.Close()
 	}
