@@ -44,7 +44,10 @@ func drawHostilePeer(t *rapid.T) Peer {
 		Stopping:            rapid.Bool().Draw(t, "stopping"),
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "members") {
-		p.Members = append(p.Members, Member{hostile.Draw(t, "member"), hostile.Draw(t, "instance"), rapid.Bool().Draw(t, "agreed")})
+		p.Members = append(p.Members, Member{
+			NodeName: hostile.Draw(t, "member"), InstanceID: hostile.Draw(t, "instance"),
+			Agreed: rapid.Bool().Draw(t, "agreed"), Stopping: rapid.Bool().Draw(t, "member stopping"),
+		})
 	}
 	return p
 }

@@ -86,7 +86,7 @@ func TestObserveFailureDropsWhatWasTold(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	report := Report{
 		NodeName: "b", InstanceID: "ib", JobSetID: "v1:same", Size: 3, Policy: Spread, ElectLeader: &elect,
-		Members:        []Member{{"b", "ib", true}},
+		Members:        []Member{{NodeName: "b", InstanceID: "ib", Agreed: true}},
 		MutualAgreeing: []string{"a"}, QuorateVouched: []string{"a"}, RanRebootJobs: []string{"warm"}, Stopping: true,
 	}
 	row := Observe(Peer{Host: "b:1"}, testSelf, Observation{At: at, Report: report})

@@ -38,6 +38,7 @@ type Member struct {
 	NodeName   string
 	InstanceID string
 	Agreed     bool // the teller has this node as agreed
+	Stopping   bool // this node told the teller that it hands over
 }
 
 // Peer is one configured peer as this node sees it. The zero values of the told

@@ -55,6 +55,7 @@ func drawState(t *rapid.T) State {
 			for _, m := range list.Draw(t, "members") {
 				p.Members = append(p.Members, Member{
 					NodeName: m, InstanceID: fmt.Sprintf("%s%d", m, rapid.IntRange(1, 4).Draw(t, "instance")), Agreed: rapid.Bool().Draw(t, "agreed"),
+					Stopping: rapid.IntRange(0, 9).Draw(t, "member stopping") == 0,
 				})
 			}
 		}

@@ -140,23 +140,55 @@ func (v *View) computeMutual() []*Peer {
 	return rows
 }
 
-// stoppingNames returns the names of the nodes that are known to hand over: all rows
-// that bear the name say so (a namesake that goes on keeps the name electable).
+// stoppingNames returns the names of the nodes that are known to hand over. What this
+// node heard from a node itself comes before what others tell of it; a namesake that
+// goes on keeps the name electable. No process takes back that it stops.
 func (v *View) stoppingNames() names {
-	stopping := make(names)
+	met, stopping := make(names), make(names) // instance ids
 	for i := range v.state.Peers {
-		if p := &v.state.Peers[i]; p.Stopping && p.NodeName != "" {
-			stopping.add(p.NodeName)
+		p := &v.state.Peers[i]
+		if p.Status.Fresh() {
+			met.add(p.InstanceID)
+		}
+		if p.Stopping {
+			stopping.add(p.InstanceID)
 		}
 	}
-	if len(stopping) > 0 {
-		for i := range v.state.Peers {
-			if p := &v.state.Peers[i]; !p.Stopping && p.Status.Fresh() {
-				delete(stopping, p.NodeName)
+	for i := range v.state.Peers {
+		if p := &v.state.Peers[i]; p.Status.Fresh() {
+			for _, m := range p.members() {
+				if m.Stopping && !met.has(m.InstanceID) {
+					stopping.add(m.InstanceID)
+				}
 			}
 		}
 	}
-	return stopping
+	set := make(names)
+	if len(stopping) == 0 {
+		return set
+	}
+	goesOn := make(names)
+	note := func(name, instanceID string, bears bool) {
+		switch {
+		case stopping.has(instanceID):
+			set.add(name)
+		case bears:
+			goesOn.add(name)
+		}
+	}
+	for i := range v.state.Peers {
+		p := &v.state.Peers[i]
+		note(p.NodeName, p.InstanceID, p.Status.Fresh())
+		if p.Status.Fresh() {
+			for _, m := range p.members() {
+				note(m.NodeName, m.InstanceID, m.Agreed)
+			}
+		}
+	}
+	for name := range goesOn {
+		delete(set, name)
+	}
+	return set
 }
 
 func (v *View) computeSets(mutual []*Peer) {
@@ -267,13 +299,15 @@ func (v *View) Report(ranReboot []string) Report {
 	s := &v.state
 	elect := s.ElectLeader
 	members := make([]Member, 1, len(s.Peers)+1)
-	members[0] = Member{NodeName: s.NodeName, InstanceID: s.InstanceID, Agreed: true}
+	members[0] = Member{NodeName: s.NodeName, InstanceID: s.InstanceID, Agreed: true, Stopping: s.Stopping}
 	for i := range s.Peers {
 		p := &s.Peers[i]
 		if p.Status == StatusSelf || !p.Status.Fresh() || p.NodeName == "" {
 			continue
 		}
-		members = append(members, Member{NodeName: p.NodeName, InstanceID: p.InstanceID, Agreed: p.Status == StatusAgreed})
+		members = append(members, Member{
+			NodeName: p.NodeName, InstanceID: p.InstanceID, Agreed: p.Status == StatusAgreed, Stopping: p.Stopping,
+		})
 	}
 	return Report{
 		NodeName:       s.NodeName,

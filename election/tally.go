@@ -80,25 +80,32 @@ func (t *Tally) granted() int {
 	return n
 }
 
-// Verdict says where the claim stands. name translates an instance id into a node
-// name; nil, or a name of "", leaves the id.
-func (t *Tally) Verdict(name func(instanceID string) string) Verdict {
-	v := Verdict{RunningOn: t.runningOn()}
-	granted, refused := t.granted(), 0
+// Outcome says where the claim stands, without the words of Verdict.
+func (t *Tally) Outcome() Outcome {
+	refused := 0
 	for _, c := range t.answers {
 		if c.answer.Refusal.Final() {
 			refused++
 		}
 	}
-	quorum := Quorum(t.n)
-	switch {
-	case granted >= quorum:
-		v.Outcome = Granted
+	switch quorum := Quorum(t.n); {
+	case t.granted() >= quorum:
+		return Granted
 	case t.n-refused < quorum:
-		v.Outcome = Denied
+		return Denied
+	}
+	return Pending
+}
+
+// Verdict says where the claim stands, and why. name translates an instance id into a node
+// name; nil, or a name of "", leaves the id.
+func (t *Tally) Verdict(name func(instanceID string) string) Verdict {
+	v := Verdict{Outcome: t.Outcome(), RunningOn: t.runningOn()}
+	switch granted := t.granted(); v.Outcome {
+	case Denied:
 		t.explainDenial(&v, granted, name)
-	default:
-		t.explainPending(&v, granted, quorum)
+	case Pending:
+		t.explainPending(&v, granted)
 	}
 	return v
 }
@@ -158,9 +165,9 @@ func (t *Tally) explainDenial(v *Verdict, granted int, name func(string) string)
 }
 
 // explainPending fills in what is still missing.
-func (t *Tally) explainPending(v *Verdict, granted, quorum int) {
+func (t *Tally) explainPending(v *Verdict, granted int) {
 	v.Code = CodeUnanswered
-	v.Reason = fmt.Sprintf("%d of %d votes so far, %d are needed", granted, t.n, quorum)
+	v.Reason = fmt.Sprintf("%d of %d votes so far, %d are needed", granted, t.n, Quorum(t.n))
 	if refusal, n := t.mostFrequent(func(Refusal) bool { return true }); n > 0 {
 		v.Code = string(refusal)
 		v.Reason += fmt.Sprintf("; %d %s", n, refusal.Text())

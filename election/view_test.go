@@ -126,6 +126,52 @@ func TestViewStoppingNodeIsNoContender(t *testing.T) {
 	}
 }
 
+func TestViewHearsThatANodeOutOfReachStops(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	unreachable := func(s *State, name string) {
+		for i := range s.Peers {
+			if s.Peers[i].NodeName == name {
+				s.Peers[i] = Observe(s.Peers[i], Self{}, Observation{Failure: &Failure{}})
+			}
+		}
+	}
+	// c sees b, d and e; they all see a, which c can't reach.
+	if v := converged("c", names, func(s *State) { unreachable(s, "a") }); v.Leader() != "a" || v.AvailableLeader() != "a" {
+		t.Fatalf("leader %q, available leader %q; want the bridged a", v.Leader(), v.AvailableLeader())
+	}
+	tell := func(s *State, teller string) {
+		for i := range s.Peers {
+			if s.Peers[i].NodeName == teller {
+				s.Peers[i].Members = slices.Clone(s.Peers[i].Members)
+				s.Peers[i].Members[0].Stopping = true // a's entry
+			}
+		}
+	}
+	for _, teller := range []string{"b", "d", "e"} { // one of them is up to date
+		v := converged("c", names, func(s *State) { tell(s, teller); unreachable(s, "a") })
+		if v.Leader() != "b" || v.AvailableLeader() != "b" {
+			t.Errorf("%s tells that a stops: leader %q, available leader %q", teller, v.Leader(), v.AvailableLeader())
+		}
+	}
+	// What a tells itself counts more.
+	if v := converged("c", names, func(s *State) { tell(s, "b"); tell(s, "d") }); v.Leader() != "a" {
+		t.Errorf("leader %q: others talked a out of it", v.Leader())
+	}
+	// It comes back as another process, and d has met that.
+	v := converged("c", names, func(s *State) {
+		tell(s, "b")
+		unreachable(s, "a")
+		for i := range s.Peers {
+			if s.Peers[i].NodeName == "d" {
+				s.Peers[i].Members = append([]Member{{NodeName: "a", InstanceID: "i-new", Agreed: true}}, s.Peers[i].Members[1:]...)
+			}
+		}
+	})
+	if v.Leader() != "a" {
+		t.Errorf("leader %q: a is back", v.Leader())
+	}
+}
+
 func TestViewNamesakeOfAStoppingNodeStaysElectable(t *testing.T) {
 	v := converged("yacron-b", abc, func(s *State) {
 		for i := range s.Peers {
@@ -283,6 +329,7 @@ func TestViewLease(t *testing.T) {
 
 func TestViewReport(t *testing.T) {
 	v := converged("yacron-a", abc, func(s *State) {
+		s.Peers[0].Stopping = true
 		s.Peers[1].Status = StatusSyncing
 		s.Peers = append(s.Peers,
 			Peer{Host: "x:1", Status: StatusUnreachable, NodeName: "x", InstanceID: "i-x"},
@@ -291,7 +338,9 @@ func TestViewReport(t *testing.T) {
 	})
 	r := v.Report([]string{"warm"})
 	want := []Member{
-		{"yacron-a", "i-yacron-a", true}, {"yacron-b", "i-yacron-b", true}, {"yacron-c", "i-yacron-c", false},
+		{NodeName: "yacron-a", InstanceID: "i-yacron-a", Agreed: true},
+		{NodeName: "yacron-b", InstanceID: "i-yacron-b", Agreed: true, Stopping: true},
+		{NodeName: "yacron-c", InstanceID: "i-yacron-c"},
 	}
 	if !slices.Equal(r.Members, want) {
 		t.Errorf("members %v, want %v", r.Members, want)
