@@ -313,7 +313,7 @@ func digits(s string) bool {
 // nearestMacro returns the macro that was probably meant, or "".
 func nearestMacro(text string) string {
 	text = strings.ToLower(strings.Join(strings.Fields(text), ""))
-	best, least := "", min(4, len(text)/2)
+	best, least := "", 3
 	for _, m := range append(macros[:], macro{name: "@reboot"}) {
 		if d := distance(text, m.name); d < least {
 			best, least = m.name, d
