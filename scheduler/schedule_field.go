@@ -232,14 +232,16 @@ func (p *parser) within(w word, part string) word {
 	return w
 }
 
-// lower lower-cases ASCII letters alone, so that offsets stay what they were.
+// lower lower-cases ASCII letters byte by byte, so that offsets stay what they were
+// even in text that is no UTF-8.
 func lower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
-		return r
-	}, s)
+	}
+	return string(b)
 }
 
 // named returns the value of a three-letter name.
