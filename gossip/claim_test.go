@@ -29,7 +29,7 @@ func agreed(t testing.TB, change ...func(*Config)) *testCluster {
 func unfenced(t testing.TB) time.Time {
 	t.Helper()
 	at := time.Now().Add(election.ClockSkew + time.Second).Truncate(time.Second)
-	wait(t, "the instant may be voted on", func() bool { return time.Until(at) < election.ClockSkew })
+	wait(t, "the instant may be voted on", func() bool { return time.Until(at) < election.ClockSkew-100*time.Millisecond })
 	return at
 }
 

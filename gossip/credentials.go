@@ -122,28 +122,35 @@ func (c *credentials) read() (*pemFiles, error) {
 		}
 		return f, nil
 	}
-	first, err := read()
+	files, err := read()
 	if err != nil {
 		return nil, err
 	}
-	if m := c.get(); m == nil || first.sum() == m.sum {
-		return first, nil // nothing to replace, or nothing to replace it with
+	if m := c.get(); m == nil || files.sum() == m.sum {
+		return files, nil // nothing to replace it with, or nothing to replace
 	}
-	timer := time.NewTimer(settleTime)
-	defer timer.Stop()
-	<-timer.C
-	second, err := read()
-	if err != nil {
-		return nil, err
+	ticker := time.NewTicker(settleTime)
+	defer ticker.Stop()
+	for range settleTries {
+		<-ticker.C
+		next, err := read()
+		if err != nil {
+			return nil, err
+		}
+		if next.sum() == files.sum() {
+			return files, nil
+		}
+		files = next
 	}
-	if second.sum() != first.sum() {
-		return nil, fmt.Errorf("%s, %s or %s is being written", c.caFile, c.certFile, c.keyFile)
-	}
-	return second, nil
+	return nil, fmt.Errorf("%s, %s or %s is still being written", c.caFile, c.certFile, c.keyFile)
 }
 
-// settleTime is how long changed files must stay the same.
-const settleTime = 50 * time.Millisecond
+// Changed files must stay the same for settleTime; this often they may change before
+// that is an error.
+const (
+	settleTime  = 50 * time.Millisecond
+	settleTries = 10
+)
 
 // sum returns a digest of all three files.
 func (f *pemFiles) sum() [sha256.Size]byte {
@@ -223,10 +230,12 @@ func (c *credentials) serverConfig(verify func(tls.ConnectionState) error) *tls.
 func (c *credentials) clientConfig(server string) *tls.Config {
 	m := c.get()
 	return &tls.Config{
-		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{m.cert},
-		RootCAs:      m.pool,
-		ServerName:   server,
-		NextProtos:   []string{protoGossip},
+		MinVersion: tls.VersionTLS13,
+		// Not Certificates: those are withheld from a peer that trusts another CA,
+		// which could then only complain that there is none.
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &m.cert, nil },
+		RootCAs:              m.pool,
+		ServerName:           server,
+		NextProtos:           []string{protoGossip},
 	}
 }

@@ -304,23 +304,15 @@ func (l *link) serve(ctx context.Context, s *session) {
 			due = nil
 			reason = l.exchange(s, nil)
 		case r := <-l.rounds:
-			if reason = l.reverify(s); reason != nil {
-				l.recordFailure(reason)
-				close(r.done)
-				return
+			l.pending = r
+			if s, reason = l.reverify(ctx, s); reason == nil {
+				reason = l.exchange(s, l.takeRound())
 			}
-			if l.stale || expiresSoon(s.chain) {
-				s = l.replace(ctx, s)
-			}
-			reason = l.exchange(s, r)
 		case <-l.renew:
 			l.stale = true
-			s = l.replace(ctx, s)
-			if reason = l.reverify(s); reason != nil {
-				l.recordFailure(reason)
-				return
+			if s, reason = l.reverify(ctx, s); reason == nil {
+				reason = l.exchange(s, nil)
 			}
-			reason = l.exchange(s, nil)
 		}
 		if reason != nil {
 			return
@@ -329,25 +321,29 @@ func (l *link) serve(ctx context.Context, s *session) {
 	}
 }
 
-// replace opens a new session with the present credentials before it ends the old one,
-// so that a rotation leaves no gap. It returns the session to go on with: the old one
-// if the new one can't be had.
-func (l *link) replace(ctx context.Context, old *session) *session {
-	next, err := l.connect(ctx)
-	if err != nil {
-		l.log.Debug("no new session to replace the old one yet", "peer", l.host, "error", clean(err.Error()))
-		return old
+// reverify checks the certificates on which a session rests again: no session outlives
+// them. If they are no longer good, or soon will not be, or this node's own have
+// changed, a new session is opened before the old one ends, so that a rotation leaves
+// no gap. It returns the session to go on with; after an error, which is recorded, that
+// is none.
+func (l *link) reverify(ctx context.Context, s *session) (*session, error) {
+	bad := verifyChain(s.chain, l.creds.get().pool, l.server, x509.ExtKeyUsageServerAuth, time.Now())
+	if bad == nil && !l.stale && !expiresSoon(s.chain) {
+		return s, nil
 	}
-	l.attach(next)
-	l.detach(old, errReplaced)
-	l.stale = false
-	return next
-}
-
-// reverify checks the certificates of a session again, so that no session outlives
-// them.
-func (l *link) reverify(s *session) error {
-	return verifyChain(s.chain, l.creds.get().pool, l.server, x509.ExtKeyUsageServerAuth, time.Now())
+	next, err := l.connect(ctx)
+	switch {
+	case err == nil:
+		l.attach(next)
+		l.detach(s, errReplaced)
+		l.stale = false
+		return next, nil
+	case bad != nil:
+		l.recordFailure(bad)
+		return s, bad
+	}
+	l.log.Debug("no new session to replace the old one yet", "peer", l.host, "error", clean(err.Error()))
+	return s, nil
 }
 
 // expiresSoon reports whether a chain ends within the next minutes: the peer may have
@@ -407,12 +403,10 @@ func (l *link) fetch(s *session) (state, error) {
 		return state{}, openErr
 	case stream == nil:
 		return state{}, fmt.Errorf("no exchange: %w", joinErr)
-	case joinErr != nil && s.over():
-		return state{}, s.reason
 	case joinErr != nil && stream.err != nil:
 		return state{}, s.explain(stream.err)
 	case joinErr != nil:
-		return state{}, errors.New(shortJoinError(joinErr))
+		return state{}, s.explain(errors.New(shortJoinError(joinErr)))
 	}
 	data, err := cutState(stream.kept.Bytes())
 	if err != nil {

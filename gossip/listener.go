@@ -132,12 +132,8 @@ func (l *listener) refuse(conn net.Conn, err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled) {
 		return // a port probe, or this node stops
 	}
-	text, ok := certificateText(err, time.Now())
-	if !ok {
-		text = err.Error()
-	}
 	if n, ok := l.refused.allow(time.Now(), refusalEvery); ok {
-		l.log.Warn("refused a connection", "from", conn.RemoteAddr().String(), "reason", clean(text), "more", n)
+		l.log.Warn("refused a connection", "from", conn.RemoteAddr().String(), "reason", failureOf(err).Text, "more", n)
 	}
 }
 

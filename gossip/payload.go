@@ -40,6 +40,7 @@ type wireMember struct {
 	NodeName   string `json:"node_name"`
 	InstanceID string `json:"instance_id"`
 	Agreed     bool   `json:"agreed"`
+	Stopping   bool   `json:"stopping,omitempty"`
 }
 
 // wireReport returns the part of the state that elections rest on.
@@ -54,7 +55,7 @@ func wireReport(r election.Report) wireState {
 		Members:       make([]wireMember, len(r.Members)),
 	}
 	for i, m := range r.Members {
-		w.Members[i] = wireMember(m)
+		w.Members[i] = wireMember{NodeName: m.NodeName, InstanceID: m.InstanceID, Agreed: m.Agreed, Stopping: m.Stopping}
 	}
 	for _, job := range w.RanRebootJobs {
 		if holder := r.RebootHolders[job]; holder != "" {
@@ -165,6 +166,7 @@ func decodeMembers(raw json.RawMessage) []election.Member {
 			continue
 		}
 		m.Agreed, _ = boolean(fields["agreed"])
+		m.Stopping, _ = boolean(fields["stopping"])
 		out = append(out, m)
 	}
 	return out

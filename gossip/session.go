@@ -123,6 +123,14 @@ func (s *session) close(reason error) {
 	})
 }
 
+// fail ends the session because of one of its streams. If the session has ended
+// already, that is why the stream failed, and accept knows the reason.
+func (s *session) fail(err error) {
+	if !s.mux.IsClosed() {
+		s.close(endReason(err))
+	}
+}
+
 // wait returns when the session has ended and all of its goroutines have.
 func (s *session) wait() {
 	<-s.ended
@@ -206,9 +214,11 @@ func (s *session) open(kind byte) (*muxStream, error) {
 	return stream, nil
 }
 
-// explain replaces the error of a stream by the reason for which its session ended.
+// explain replaces the error of a stream by the reason for which its session ended, if
+// it has.
 func (s *session) explain(err error) error {
-	if err != nil && s.over() && s.reason != nil {
+	if err != nil && s.mux.IsClosed() {
+		<-s.ended // follows at once
 		return s.reason
 	}
 	return err
@@ -218,7 +228,7 @@ func (s *session) explain(err error) error {
 func (s *session) openPackets() {
 	stream, err := s.open(kindPackets)
 	if err != nil {
-		s.close(endReason(err))
+		s.fail(err)
 		return
 	}
 	s.runPackets(stream)
@@ -232,7 +242,7 @@ func (s *session) runPackets(stream *muxStream) {
 	for {
 		packet, err := readPacket(r)
 		if err != nil {
-			s.close(endReason(err))
+			s.fail(err)
 			stream.Close()
 			return
 		}
@@ -275,7 +285,7 @@ func (s *session) writePackets(stream *muxStream) {
 			break
 		}
 		if _, err := stream.Write(batch); err != nil {
-			s.close(endReason(err))
+			s.fail(err)
 			return
 		}
 	}

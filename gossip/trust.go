@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -51,6 +52,8 @@ func failureOf(err error) *election.Failure {
 	}
 	var timeout net.Error
 	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &election.Failure{Text: "the peer closed the connection"}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return &election.Failure{Text: clean("timed out: " + err.Error())}
 	}
