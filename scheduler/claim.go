@@ -130,7 +130,6 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := d.now()
 	for i, f := range ask {
 		var v election.Verdict
 		if i < len(verdicts) {
@@ -138,7 +137,7 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 		}
 		switch v.Outcome {
 		case election.Granted:
-			d.granted(f, v, now)
+			d.granted(f, v)
 		case election.Denied:
 			d.decide(f, denied(v))
 		default:
@@ -150,18 +149,13 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 }
 
 // granted starts a firing that is this process's for ever. mu is held.
-func (d *Dispatcher) granted(f *firing, v election.Verdict, now time.Time) {
-	job := f.entry.job
-	switch {
-	case job == nil || !job.Enabled:
-		d.decide(f, verdict{outcome: DecidedSkipped, code: CodeRemoved, reason: "the job was removed or disabled meanwhile"})
-	case now.After(deadline(job, f.at)):
-		d.decide(f, tooLate(job, f.at, now))
-	case v.RunningOn != "" && job.ConcurrencyPolicy != Allow:
+func (d *Dispatcher) granted(f *firing, v election.Verdict) {
+	if job := f.entry.job; v.RunningOn != "" && job != nil && job.ConcurrencyPolicy != Allow {
 		d.decide(f, runningElsewhere(v.RunningOn, job))
-	default:
-		d.enqueue(&launch{entry: f.entry, firing: f, trigger: f.trigger, attempt: 1, token: v.Token, verdict: d.grantedHere()})
+		return
 	}
+	// Whether it is still in time is asked once more when it starts.
+	d.enqueue(&launch{entry: f.entry, firing: f, trigger: f.trigger, attempt: 1, token: v.Token, verdict: d.grantedHere()})
 }
 
 // grantedHere is the verdict on a granted firing.

@@ -149,6 +149,21 @@ func TestLateStartOfPreferLeaderJobs(t *testing.T) {
 			})
 		})
 	}
+	t.Run("once, although the clock was set back over it", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			begin := time.Now()
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * * * *", prefer, startsWithin(5*time.Minute)))
+			wait(3 * time.Minute)
+			h.offset.Add(-int64(2 * time.Minute))
+			wait(time.Minute) // 00:02
+			c.set(leading(begin.Add(-time.Second)))
+			wait(time.Millisecond)
+			if got := len(h.runner.of("j")); got != 180 {
+				t.Errorf("%d late starts of 180 firings", got)
+			}
+		})
+	})
 	t.Run("a hold is a loss", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			s := following().State()
