@@ -176,6 +176,7 @@ type testNode struct {
 	host    string // also the peer's configured host, with port
 	address string // where it listens
 	config  Config
+	logger  hclog.Logger // nil: the test's log
 }
 
 const testPort = ":8443"
@@ -285,7 +286,9 @@ func (n *testNode) prepare() *testNode {
 		config.Peers = n.cluster.peersOf(n.host)
 	}
 	config.dial = n.cluster.wires.dial(n.host)
-	config.Logger = testLogger(t).Named(n.host)
+	if config.Logger = n.logger; config.Logger == nil {
+		config.Logger = testLogger(t).Named(n.host)
+	}
 	m, err := New(config)
 	if err != nil {
 		t.Fatal(err)
