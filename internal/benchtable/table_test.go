@@ -16,7 +16,7 @@ PASS
 ok  	github.com/yacron2/yacron2/scheduler	3.210s
 ?   	github.com/yacron2/yacron2/ui	[no test files]
 pkg: github.com/yacron2/yacron2/internal/e2e
-BenchmarkColdStart               	       1	       310.5 median-ms	       402.0 max-ms
+BenchmarkColdStart               	       1	       310.5 median-ms	       402.0 max-ms	     900 B/op	       7 allocs/op
 --- FAIL: BenchmarkBroken
     broken_test.go:9: no leader
 FAIL

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -39,27 +40,29 @@ func BenchmarkColdStart(b *testing.B) {
 
 // From the SIGKILL of the leader until both others see the next one.
 func BenchmarkKilledLeader(b *testing.B) {
-	benchmarkFailover(b, (*testcluster.Node).Kill)
+	benchmarkFailover(b, syscall.SIGKILL)
 }
 
 // From the SIGTERM of the leader until both others see the next one.
 func BenchmarkStoppedLeader(b *testing.B) {
-	benchmarkFailover(b, func(n *testcluster.Node) { n.Signal(syscall.SIGTERM) })
+	benchmarkFailover(b, syscall.SIGTERM)
 }
 
-func benchmarkFailover(b *testing.B, end func(*testcluster.Node)) {
+func benchmarkFailover(b *testing.B, end os.Signal) {
 	for b.Loop() {
 		c := testcluster.New(b, testcluster.Options{Jobs: ticks})
 		leader := c.Nodes[0]
 		next := testcluster.All(leaderIs(c.Nodes[1], "yacron-b"), leaderIs(c.Nodes[2], "yacron-b"))
 		c.Start()
+		c.AwaitAgreement("yacron-a")
 		var times []time.Duration
 		for range repetitions {
-			c.AwaitAgreement("yacron-a")
-			end(leader)
+			awaitLeaderRun(b, c)
+			leader.Signal(end)
 			times = append(times, testcluster.Measure(b, "the next leader", next))
 			leader.Await()
 			leader.Start()
+			c.AwaitAgreement("yacron-a")
 		}
 		report(b, times)
 		if doubled := c.Entries().Of(leaderJob).Duplicates(); len(doubled) > 0 {

@@ -20,9 +20,15 @@ func BenchmarkIdle(b *testing.B) {
 						Names: []string{"yacron-a", "yacron-b", "yacron-c"}[:members],
 						Jobs:  func(testcluster.Journal) []testcluster.Job { return idleJobs(jobs) },
 					})
-					c.Start()
-					c.AwaitAgreement("yacron-a")
 					a := c.Nodes[0]
+					c.Start()
+					testcluster.Eventually(b, "the agent's answer", func() error {
+						_, err := a.Cluster()
+						return err
+					})
+					if members > 1 {
+						c.AwaitAgreement("yacron-a")
+					}
 					before := a.CPU()
 					<-time.After(window)
 					cpu := a.CPU() - before

@@ -16,7 +16,9 @@ import (
 
 // Options describe a cluster.
 type Options struct {
-	Names []string // default yacron-a, yacron-b, yacron-c
+	// Names of the nodes, by default yacron-a, yacron-b and yacron-c. A single one has
+	// no cluster section.
+	Names []string
 	// Jobs returns the jobs of all nodes; nil for a job that never fires.
 	Jobs func(Journal) []Job
 
@@ -55,7 +57,7 @@ func New(tb testing.TB, o Options) *Cluster {
 		c.Nodes = append(c.Nodes, c.newNode(name, Settings{
 			NodeName: name, Listen: loopback(ports[2*i]), APIPort: ports[2*i+1],
 			ElectLeader: !o.NoElection, Distribution: o.Distribution,
-			Interval: o.Interval, DriftAfter: o.DriftAfter,
+			Interval: o.Interval, DriftAfter: o.DriftAfter, Alone: len(o.Names) == 1,
 		}))
 	}
 	for _, n := range c.Nodes {

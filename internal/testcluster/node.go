@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,7 +111,7 @@ func (n *Node) Signal(sig os.Signal) {
 func (n *Node) Kill() {
 	n.tb.Helper()
 	n.Signal(syscall.SIGKILL)
-	<-n.current().exited
+	n.Await()
 }
 
 // Stop ends the agent by SIGTERM and waits for its end, which must be in peace.
@@ -120,11 +121,21 @@ func (n *Node) Stop() {
 	n.AwaitExit()
 }
 
-// Await waits for the end of an agent that is about to end, however it ends.
+// Await waits for the end of an agent that is about to end, however it ends, and for its
+// ports: a child that it was about to start can hold them a moment longer.
 func (n *Node) Await() {
 	n.tb.Helper()
 	if err := n.await(); err != nil {
 		n.tb.Fatal(err)
+	}
+	for _, address := range []string{n.Listen, loopback(n.APIPort)} {
+		Eventually(n.tb, "the ports of the ended agent", func() error {
+			l, err := net.Listen("tcp", address)
+			if err != nil {
+				return err
+			}
+			return l.Close()
+		})
 	}
 }
 
