@@ -104,7 +104,7 @@ func (w *world) scheduledDoubles() []string {
 }
 
 // seedsPerCheck runs each drawn scenario with several orders of events.
-const seedsPerCheck = 6
+const seedsPerCheck = 4
 
 // neverTwice checks the promise on drawn scenarios.
 func neverTwice(t *testing.T, draw func(*rapid.T) scenario) {
