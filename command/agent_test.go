@@ -311,6 +311,8 @@ func TestAgentRunsJobs(t *testing.T) {
 	run(t, env, "job", "run", "clean up").expect(t, exitOK, []string{"Started clean up"}, nil)
 	eventually(t, "end of the run", func() bool { return strings.Contains(run(t, env, "job", "history", "clean up").out, "failure") })
 	run(t, env, "job", "history", "clean up").expect(t, exitOK, []string{"1 run kept, 0 success, 1 failure", "manual", "retcode=3"}, nil)
+	run(t, env, "job", "logs", "clean up").expect(t, exitOK, []string{"by hand\n"}, nil)
+	run(t, env, "job", "logs", "endless").expect(t, exitOK, nil, []string{"endless has not run"})
 	run(t, env, "job", "run", "endless").expect(t, exitOK, []string{"Started endless"}, nil)
 	p.await("going on")
 	run(t, env, "job", "list").expect(t, exitOK, []string{"3 jobs, 1 running, 1 disabled", "running, pid ", "failure (3) "}, nil)

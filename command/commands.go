@@ -33,6 +33,7 @@ func entries() []entry {
 		{"job list", sectionCluster, func(m Meta) cli.Command { return &jobListCommand{Meta: m} }},
 		{"job show", sectionCluster, func(m Meta) cli.Command { return &jobShowCommand{Meta: m} }},
 		{"job history", sectionCluster, func(m Meta) cli.Command { return &jobHistoryCommand{Meta: m} }},
+		{"job logs", sectionCluster, func(m Meta) cli.Command { return &jobLogsCommand{Meta: m} }},
 		{"job run", sectionCluster, func(m Meta) cli.Command { return &jobRunCommand{Meta: m} }},
 		{"job cancel", sectionCluster, func(m Meta) cli.Command { return &jobCancelCommand{Meta: m} }},
 		{"validate", sectionFiles, func(m Meta) cli.Command { return &validateCommand{Meta: m} }},

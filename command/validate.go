@@ -14,6 +14,7 @@ type validateCommand struct {
 	source   sourceFlags
 	jobSetID bool
 	strict   bool
+	listen   bool
 }
 
 func (c *validateCommand) flags() *flag.FlagSet {
@@ -21,6 +22,7 @@ func (c *validateCommand) flags() *flag.FlagSet {
 	c.source.add(fs, &c.Env)
 	fs.BoolVar(&c.jobSetID, "job-set-id", false, "Print the job-set id alone, for scripts that compare nodes.")
 	fs.BoolVar(&c.strict, "strict", false, "Let warnings fail the check too.")
+	fs.BoolVar(&c.listen, "check-listen", false, "Also bind the addresses of the web section for a moment and resolve its tokens. Addresses that a running agent serves are taken, which is an error.")
 	c.formatFlag(fs)
 	return fs
 }
@@ -63,12 +65,17 @@ func (c *validateCommand) Run(args []string) int {
 		return exitFailed
 	}
 	cfg, diags := agent.Load(agent.Options{ConfigDirs: c.source.dirs, ConfigFiles: c.source.files})
+	if c.listen && cfg != nil {
+		for _, err := range agent.CheckListen(cfg.Web) {
+			diags = append(diags, config.Diagnostic{Severity: config.Error, Key: "web", Message: err.Error()})
+		}
+	}
 	result := validation{
 		Errors: len(diags.Errors()), Warnings: len(diags.Warnings()),
 		Diagnostics: append(config.Diagnostics{}, diags...),
 	}
 	result.Valid = result.Errors == 0 && (result.Warnings == 0 || !c.strict)
-	if cfg != nil {
+	if result.Errors == 0 {
 		result.Jobs, result.JobSetID = len(cfg.Jobs), api.NullString(cfg.JobSetID)
 	}
 	code := exitOK

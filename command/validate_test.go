@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,4 +125,26 @@ func TestValidateMissing(t *testing.T) {
 	run(t, nil, "validate").expect(t, exitFailed, nil, []string{
 		"error: there is no configuration: neither /does/not/exist nor /does/not/exist.d exists", "hint: name it with -config-dir",
 	})
+}
+
+func TestValidateListen(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := configDir(t, map[string]string{"a.yaml": goodJobs, "web.yaml": "web:\n  listen:\n    - http://" + l.Addr().String() +
+		"\n    - unix:///does/not/exist/s\n  authToken:\n    fromEnvVar: YACRON2_TEST_UNSET\n"})
+	if v := validateJSON(t, exitOK, dir); !v.Valid {
+		t.Errorf("without -check-listen: %+v", v)
+	}
+	run(t, nil, "validate", "-check-listen", dir).expect(t, exitFailed, nil,
+		[]string{"error: web token", "YACRON2_TEST_UNSET", l.Addr().String(), "address already in use", "/does/not/exist/s", "not valid: 3 errors, 1 warning"})
+	if v := validateJSON(t, exitFailed, "-check-listen", dir); v.Valid || v.Errors != 3 || len(v.Diagnostics) != 4 || v.JobSetID != "" {
+		t.Errorf("got %+v", v)
+	}
+
+	fine := configDir(t, map[string]string{"a.yaml": goodJobs, "web.yaml": "web:\n  listen:\n    - http://127.0.0.1:0\n"})
+	run(t, nil, "validate", "-check-listen", fine).expect(t, exitOK, []string{"Valid: 1 job"}, nil)
+	run(t, nil, "validate", "-check-listen", configDir(t, map[string]string{"a.yaml": goodJobs})).expect(t, exitOK, []string{"Valid: 1 job"}, nil)
 }

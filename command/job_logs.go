@@ -1,0 +1,64 @@
+package command
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"github.com/yacron2/yacron2/api"
+)
+
+// jobLogsCommand follows the output of a job.
+type jobLogsCommand struct{ Meta }
+
+func (c *jobLogsCommand) flags() *flag.FlagSet {
+	fs := c.flagSet()
+	c.clientFlags(fs)
+	return fs
+}
+
+// Synopsis implements cli.Command.
+func (c *jobLogsCommand) Synopsis() string { return "Follow the output of a job's newest run" }
+
+// Help implements cli.Command.
+func (c *jobLogsCommand) Help() string {
+	return help("job logs [options] JOB", `
+Writes what the newest run of a job on the node of the agent asked has printed so
+far, and what it prints until it ends. Its two streams go to those of this command.
+Only what the job captures is kept, and of a long output the last lines.
+
+Exit codes: 0 the run has ended, 1 the agent could not be asked or went away,
+2 misuse.`, c.flags())
+}
+
+// Run implements cli.Command.
+func (c *jobLogsCommand) Run(args []string) int {
+	if !c.parse(c.flags(), args, 1) {
+		return exitMisuse
+	}
+	name, ok := c.jobName()
+	if !ok {
+		return exitMisuse
+	}
+	client, err := c.client()
+	if err != nil {
+		return c.fail(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	end, err := client.Logs(ctx, name, func(line api.LogLine) error {
+		w := c.Stdout
+		if line.Stream == "stderr" {
+			w = c.Stderr
+		}
+		_, err := fmt.Fprintln(w, line.Line)
+		return err
+	})
+	if err != nil {
+		return c.failJob(ctx, client, name, err)
+	}
+	if end.Reason == api.LogEndNoOutput {
+		c.hintf("%s has not run at %s yet", plain(name), client.Address())
+	}
+	return exitOK
+}
