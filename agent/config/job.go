@@ -1,6 +1,8 @@
 package config
 
 import (
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,10 +72,19 @@ func (b *jobBuilder) warn(n *node, key, message, hint string) {
 	b.out.add(n.pos, Diagnostic{Severity: Warning, Job: b.job.Name, Key: key, Message: message, Hint: hint})
 }
 
+// defaultShell is the shell of jobs that name none. On Windows it is none: the command
+// goes to the platform's own processor.
+func defaultShell() string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return "/bin/sh"
+}
+
 // defaultJob returns what a job is unless it says otherwise.
 func (b *jobBuilder) defaultJob() *scheduler.Job {
 	return &scheduler.Job{
-		Shell:             "/bin/sh",
+		Shell:             defaultShell(),
 		Enabled:           true,
 		UTC:               true,
 		ConcurrencyPolicy: scheduler.Allow,
@@ -326,7 +337,7 @@ func (b *jobBuilder) streamPrefix(n *node) {
 func (b *jobBuilder) workingDirectory(n *node) {
 	textOf(n, &b.job.WorkingDirectory)
 	b.noNUL(n, "workingDirectory")
-	if n.kind == scalar && !strings.HasPrefix(n.text, "/") {
+	if n.kind == scalar && !filepath.IsAbs(n.text) {
 		b.fail(n, "workingDirectory", spell(n, "workingDirectory")+" must be an absolute path, not "+quote(n.text), "")
 	}
 }

@@ -119,3 +119,72 @@ func TestJobSetIDIsPinned(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestJobSetIDOfReports: what is reported where is part of the id, secrets are not.
+func TestJobSetIDOfReports(t *testing.T) {
+	hook := func(report string) string {
+		return oneJob(plainJob + ", onFailure: {report: {" + report + "}}")
+	}
+	seen := map[string]string{idOf(t, oneJob(plainJob)): ""}
+	for _, text := range []string{
+		hook("shell: {command: a}"),
+		hook("shell: {command: [a]}"),
+		hook("shell: {command: a, shell: /bin/bash}"),
+		hook("mail: {from: a, to: b}"),
+		hook("mail: {from: a, to: c}"),
+		hook("mail: {from: b, to: b}"),
+		hook("mail: {from: a, to: b, smtpHost: h}"),
+		hook("mail: {from: a, to: b, smtpPort: 26}"),
+		hook("mail: {from: a, to: b, tls: yes}"),
+		hook("mail: {from: a, to: b, starttls: yes}"),
+		hook("mail: {from: a, to: b, validate_certs: no}"),
+		hook("mail: {from: a, to: b, html: yes}"),
+		hook("mail: {from: a, to: b, username: u}"),
+		hook("mail: {from: a, to: b, password: {value: p}}"),
+		hook("mail: {from: a, to: b, password: {fromEnvVar: p}}"),
+		hook("mail: {from: a, to: b, password: {fromEnvVar: q}}"),
+		hook("mail: {from: a, to: b, password: {fromFile: p}}"),
+		hook("mail: {from: a, to: b, subject: ''}"),
+		hook("mail: {from: a, to: b, body: ''}"),
+		hook("sentry: {dsn: {fromEnvVar: d}}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, body: b}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, fingerprint: [a]}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, fingerprint: []}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, level: info}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, environment: e}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, extra: {a: 1}}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, extra: {a: 01}}"),
+		hook("sentry: {dsn: {fromEnvVar: d}, maxStringLength: 5}"),
+		hook("webhook: {url: {fromEnvVar: u}}"),
+		hook("webhook: {url: {fromEnvVar: u}, method: PUT}"),
+		hook("webhook: {url: {fromEnvVar: u}, contentType: a/b}"),
+		hook("webhook: {url: {fromEnvVar: u}, headers: {A: b}}"),
+		hook("webhook: {url: {fromEnvVar: u}, headers: {B: b}}"),
+		hook("webhook: {url: {fromEnvVar: u}, body: b}"),
+		hook("webhook: {url: {fromEnvVar: u}, timeout: 11}"),
+		oneJob(plainJob + ", onPermanentFailure: {report: {shell: {command: a}}}"),
+		oneJob(plainJob + ", onSuccess: {report: {shell: {command: a}}}"),
+		oneJob(plainJob + ", onMiss: {report: {shell: {command: a}}}"),
+		oneJob(plainJob + ", statsd: {prefix: p, host: h, port: 1}"),
+		oneJob(plainJob + ", statsd: {prefix: q, host: h, port: 1}"),
+		oneJob(plainJob + ", statsd: {prefix: p, host: i, port: 1}"),
+		oneJob(plainJob + ", statsd: {prefix: p, host: h, port: 2}"),
+	} {
+		id := idOf(t, text)
+		if other, ok := seen[id]; ok {
+			t.Errorf("one id for\n  %s\n  %s", text, other)
+		}
+		seen[id] = text
+	}
+	for _, same := range [][2]string{
+		{hook("webhook: {url: {value: 'https://h/a'}, headers: {B: '1', A: '2'}}"), hook("webhook: {url: {value: 'https://h/b'}, headers: {A: '3', B: '4'}, method: POST, timeout: 1e1}")},
+		{hook("mail: {from: a, to: b, password: {value: p}, username: u}"), hook("mail: {from: a, to: b, password: {value: q}, username: u, smtpPort: 025}")},
+		{hook("sentry: {dsn: {value: 'https://a@b/1'}, extra: {a: 1, b: 2}}"), hook("sentry: {dsn: {value: 'https://c@d/2'}, extra: {b: 2, a: 1}, level: error}")},
+		{oneJob(plainJob), hook("mail: {from: '', to: ''}, webhook: {url: {value: ''}}")},
+		{hook("mail: {from: a, to: b}"), "defaults: {onFailure: {report: {mail: {from: a, to: b}}}}\n" + oneJob(plainJob)},
+	} {
+		if idOf(t, same[0]) != idOf(t, same[1]) {
+			t.Errorf("two ids for\n  %s\n  %s", same[0], same[1])
+		}
+	}
+}

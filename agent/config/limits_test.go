@@ -20,10 +20,10 @@ func TestLimits(t *testing.T) {
 		name string
 		text []byte
 	}{
-		{"line.yaml", bytes.Repeat([]byte("x"), 100<<20)},
-		{"line.hcl", bytes.Repeat([]byte("x"), maxFileSize+1)},
-		{"line.crontab", bytes.Repeat([]byte("x"), maxFileSize+1)},
-		{"values.yaml", append([]byte("["), bytes.Repeat([]byte("1,"), 10<<20)...)},
+		{"line.yaml", nil}, // nil stands for 100 MB without a line end
+		{"line.hcl", nil},
+		{"line.crontab", nil},
+		{"values.yaml", append([]byte("["), bytes.Repeat([]byte("1,"), 2<<20)...)},
 		{"brackets.yaml", bytes.Repeat([]byte("["), 1<<20)},
 		{"brackets.hcl", append([]byte("x = "), bytes.Repeat([]byte("["), 1<<20)...)},
 		{"bangs.hcl", append([]byte("x = "), bytes.Repeat([]byte("!"), 1<<20)...)},
@@ -38,6 +38,11 @@ func TestLimits(t *testing.T) {
 		path := filepath.Join(dir, tt.name)
 		if err := os.WriteFile(path, tt.text, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if tt.text == nil {
+			if err := os.Truncate(path, 100<<20); err != nil {
+				t.Fatal(err)
+			}
 		}
 		var before, after runtime.MemStats
 		runtime.GC()

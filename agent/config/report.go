@@ -156,7 +156,7 @@ func (b *jobBuilder) shellReport(key string, n *node) *report.Shell {
 	if n == nil || n.kind != mapping {
 		return nil
 	}
-	s := &report.Shell{Shell: "/bin/sh"}
+	s := &report.Shell{Shell: defaultShell()}
 	textOf(n.get("shell"), &s.Shell)
 	c := n.get("command")
 	if c == nil {

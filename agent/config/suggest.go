@@ -10,7 +10,7 @@ import (
 // the same letters in another case or with other separators, or few typing errors.
 func nearest(word string, candidates []string) string {
 	plain := plainWord(word)
-	best, distance := "", len([]rune(plain))/3+2
+	best, distance := "", len([]rune(plain))/4+2
 	for _, c := range candidates {
 		p := plainWord(c)
 		if p == plain {
