@@ -1,25 +1,26 @@
 package config
 
-import (
-	"strings"
-
-	"github.com/agext/levenshtein"
-)
+import "strings"
 
 // nearest returns the candidate that most resembles a word, or "" if none is near:
-// the same letters in another case or with other separators, or few typing errors.
+// the same letters in another case or with other separators, few typing errors, or
+// one cut off.
 func nearest(word string, candidates []string) string {
 	plain := plainWord(word)
+	if len(plain) > 100 {
+		return "" // no name is that long
+	}
 	best, distance := "", len([]rune(plain))/4+2
 	for _, c := range candidates {
 		p := plainWord(c)
 		if p == plain {
 			return c
 		}
-		if abs(len(p)-len(plain)) >= distance {
-			continue
+		d := typingErrors(plain, p)
+		if short := min(len(p), len(plain)); short >= 4 && p[:short] == plain[:short] {
+			d = min(d, 1)
 		}
-		if d := levenshtein.Distance(plain, p, nil); d < distance {
+		if d < distance {
 			best, distance = c, d
 		}
 	}
@@ -31,11 +32,29 @@ var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func plainWord(s string) string { return separators.Replace(strings.ToLower(s)) }
 
-func abs(n int) int {
-	if n < 0 {
-		return -n
+// typingErrors counts the letters missing, added, replaced or exchanged with their
+// neighbour between two words.
+func typingErrors(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
 	}
-	return n
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			differ := 1
+			if s[i-1] == t[j-1] {
+				differ = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(t)]
 }
 
 // whereKey returns the paths of all mappings of the schema that have a key of this
