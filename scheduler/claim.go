@@ -72,7 +72,7 @@ func (d *Dispatcher) pauseClaims(pause time.Duration, changed <-chan struct{}) (
 	case <-d.ctx.Done():
 	case <-changed:
 		cut = true
-		timer.Reset(time.Duration((0.1 + 0.4*d.cfg.Random()) * float64(claimPauseMin)))
+		timer.Reset(time.Duration((0.5 + 0.5*d.cfg.Random()) * float64(claimPauseMin)))
 		select {
 		case <-timer.C:
 		case <-d.ctx.Done():

@@ -291,7 +291,11 @@ func (d *Dispatcher) quiesce() {
 		d.abandonRetry(e, abandonedStopping)
 	}
 	d.parked.clear()
-	clear(d.reboots)
+	for name, p := range d.reboots {
+		if !p.asking { // what is granted now would never run anywhere else
+			delete(d.reboots, name)
+		}
+	}
 	d.announceChange()
 }
 

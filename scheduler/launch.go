@@ -184,11 +184,11 @@ func (d *Dispatcher) start(inst *instance) {
 		}
 	default:
 	}
-	d.records.event(e)
 	d.mu.Lock()
 	inst.process = process
 	ended = inst.ending != endsItself
 	d.mu.Unlock()
+	d.records.event(e)
 	if ended {
 		process.Cancel()
 	}

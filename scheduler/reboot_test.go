@@ -147,3 +147,19 @@ func TestManualStartBeatsTheBootClaim(t *testing.T) {
 		equal(t, "starts", h.runner.of("boot"), []string{"00:00:01"})
 	})
 }
+
+// A one-shot that is granted while the agent begins to stop runs: the grant is the
+// record that it ran, and nobody else will run it.
+func TestBootClaimGrantedDuringQuiesce(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		c := newFakeCoordinator(leading(time.Now()))
+		c.wait = 2 * time.Second
+		h.begin(true, c, testJob(t, "boot", "@reboot", policy(election.Leader)))
+		wait(time.Second)
+		h.Quiesce()
+		if err := h.Drain(context.Background()); err != nil {
+			t.Error(err)
+		}
+		equal(t, "starts", h.runner.of("boot"), []string{"00:00:02"})
+	})
+}
