@@ -25,11 +25,10 @@ const linkLabel = "peer-"
 
 // The pace of one link.
 const (
-	backoffMin  = 100 * time.Millisecond // after the first failed dial
-	backoffMax  = 2 * time.Second
-	kickGap     = 50 * time.Millisecond // between two dials, however often it is kicked
-	exchangeGap = 25 * time.Millisecond // between two extra exchanges
-	jitterMax   = 5 * time.Millisecond  // before an extra exchange
+	backoffMin = 100 * time.Millisecond // after the first failed dial
+	backoffMax = 2 * time.Second
+	kickGap    = 50 * time.Millisecond // between two dials, however often it is kicked
+	jitterMax  = 5 * time.Millisecond  // before an extra exchange
 )
 
 // backoff returns the pause before the next dial after n failures in a row, n ≥ 1;
@@ -78,6 +77,7 @@ type link struct {
 	dialled time.Time
 	stale   bool       // the session was made with credentials that have changed since
 	pending *roundCall // taken from rounds, not yet answered
+	pace    pace
 
 	mu      sync.Mutex
 	session *session
@@ -279,12 +279,13 @@ func (l *link) serve(ctx context.Context, s *session) {
 	if reason = l.exchange(s, l.takeRound()); reason != nil {
 		return
 	}
-	last := time.Now()
+	l.pace.ran(time.Now(), true)
 	var due <-chan time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
 	for {
+		extra := false
 		select {
 		case <-ctx.Done():
 			reason = errStopped
@@ -295,13 +296,12 @@ func (l *link) serve(ctx context.Context, s *session) {
 			return
 		case <-l.want:
 			if due == nil {
-				wait := max(exchangeGap-time.Since(last), 0) + rand.N(jitterMax)
-				timer.Reset(wait)
+				timer.Reset(l.pace.wait(time.Now()) + rand.N(jitterMax))
 				due = timer.C
 			}
 			continue
 		case <-due:
-			due = nil
+			due, extra = nil, true
 			reason = l.exchange(s, nil)
 		case r := <-l.rounds:
 			l.pending = r
@@ -317,7 +317,7 @@ func (l *link) serve(ctx context.Context, s *session) {
 		if reason != nil {
 			return
 		}
-		last = time.Now()
+		l.pace.ran(time.Now(), extra)
 	}
 }
 

@@ -51,10 +51,14 @@ func (m *Manager) handleStream(s *session, kind byte, stream *muxStream) {
 		return
 	}
 	defer stream.Close()
+	wait := time.NewTimer(requestTimeout)
+	defer wait.Stop()
 	select {
 	case s.requests <- struct{}{}:
 		defer func() { <-s.requests }()
-	default:
+	case <-wait.C:
+		return
+	case <-s.ended:
 		return
 	}
 	stream.budget = maxRequest + 4
