@@ -66,3 +66,7 @@ func (s Secret) GoString() string { return "report.Secret" + s.String() }
 
 // MarshalText keeps encoders from showing the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// key tells secrets of different sources apart without reading them. It holds the
+// value and is for maps only.
+func (s Secret) key() string { return s.Value + "\x00" + s.FromFile + "\x00" + s.FromEnvVar }
