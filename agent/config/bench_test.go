@@ -49,6 +49,25 @@ func BenchmarkLoad10000(b *testing.B) {
 	}
 }
 
+// BenchmarkLoadLanguages10000 loads 10,000 plain jobs in the other two languages.
+func BenchmarkLoadLanguages10000(b *testing.B) {
+	var hcl, crontab strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&hcl, "job \"job-%d\" {\n  command  = \"echo %d\"\n  schedule = \"%d %d * * *\"\n  capture_stdout = true\n}\n", i, i, i%60, i/60%24)
+		fmt.Fprintf(&crontab, "%d %d * * * echo %d\n", i%60, i/60%24, i)
+	}
+	for name, text := range map[string]string{"many.hcl": hcl.String(), "many.crontab": crontab.String()} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if cfg, ds := Load(Sources{Inline: []Inline{{name, text}}}); cfg == nil || len(cfg.Jobs) != 10_000 {
+					b.Fatal(ds)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkJobSetID10000(b *testing.B) {
 	cfg, ds := Load(Sources{Files: []string{manyJobs(b, 10_000)}})
 	if cfg == nil {

@@ -48,6 +48,7 @@ type crontabReader struct {
 	jobs        []*node
 	problems    []problem
 	firstWords  []firstWord
+	users       map[string]bool // words that were looked up
 	sureOfUsers bool
 }
 
@@ -62,7 +63,7 @@ func (l *loader) parseCrontab(src *source) (*node, []problem) {
 	if ps := checkText(src); ps != nil {
 		return nil, ps
 	}
-	r := crontabReader{loader: l, src: src, base: filepath.Base(src.path)}
+	r := crontabReader{loader: l, src: src, base: filepath.Base(src.path), users: map[string]bool{}}
 	number := int32(0)
 	for line := range strings.Lines(strings.TrimPrefix(string(src.text), "\ufeff")) {
 		number++
@@ -244,16 +245,20 @@ func (r *crontabReader) remember(job, command string, at pos) {
 	if rest == "" || !userName.MatchString(word) {
 		return
 	}
-	known := slices.Contains(wellKnownUsers, word)
-	if !known {
-		_, err := r.host.LookupUser(word)
-		known = err == nil
+	known, asked := r.users[word]
+	if !asked {
+		known = slices.Contains(wellKnownUsers, word)
+		if !known {
+			_, err := r.host.LookupUser(word)
+			known = err == nil
+		}
+		if known && !r.host.Executable(word) {
+			r.sureOfUsers = true
+		}
+		r.users[word] = known
 	}
 	if !known {
 		return
-	}
-	if !r.host.Executable(word) {
-		r.sureOfUsers = true
 	}
 	r.firstWords = append(r.firstWords, firstWord{job, word, at})
 }
