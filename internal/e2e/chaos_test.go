@@ -113,6 +113,9 @@ func (m *monkey) act() {
 		v.Kill()
 		m.count["killed"]++
 	case 1:
+		if _, err := v.Cluster(); err != nil {
+			return // too young to know the signal
+		}
 		v.Signal(syscall.SIGTERM)
 		v.stopping = true
 		m.count["stopped"]++

@@ -38,12 +38,13 @@ func BenchmarkColdStart(b *testing.B) {
 	}
 }
 
-// From the SIGKILL of the leader until both others see the next one.
+// From the SIGKILL of the leader until both others see the next one, and how many of a
+// job's firings, one a second, are lost by it on average.
 func BenchmarkKilledLeader(b *testing.B) {
 	benchmarkFailover(b, syscall.SIGKILL)
 }
 
-// From the SIGTERM of the leader until both others see the next one.
+// The same for a leader that is told to stop.
 func BenchmarkStoppedLeader(b *testing.B) {
 	benchmarkFailover(b, syscall.SIGTERM)
 }
@@ -55,6 +56,8 @@ func benchmarkFailover(b *testing.B, end os.Signal) {
 		next := testcluster.All(leaderIs(c.Nodes[1], "yacron-b"), leaderIs(c.Nodes[2], "yacron-b"))
 		c.Start()
 		c.AwaitAgreement("yacron-a")
+		awaitLeaderRun(b, c)
+		from := nextSecond()
 		var times []time.Duration
 		for range repetitions {
 			awaitLeaderRun(b, c)
@@ -65,6 +68,14 @@ func benchmarkFailover(b *testing.B, end os.Signal) {
 			c.AwaitAgreement("yacron-a")
 		}
 		report(b, times)
+		awaitLeaderRun(b, c)
+		lost := 0
+		for _, ran := range c.Entries().Of(leaderJob).Times(from, time.Now().Add(-time.Second), time.Second) {
+			if ran == 0 {
+				lost++
+			}
+		}
+		b.ReportMetric(float64(lost)/repetitions, "lost-firings")
 		if doubled := c.Entries().Of(leaderJob).Duplicates(); len(doubled) > 0 {
 			b.Errorf("doubled firings: %v", doubled)
 		}

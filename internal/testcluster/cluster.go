@@ -228,6 +228,10 @@ func (c *Cluster) stopInPeace() {
 	running := c.Running()
 	for _, n := range running {
 		n.Signal(syscall.SIGCONT) // it may have been paused
+		// Before it answers, the signal may still end it as it ends any process.
+		if err := poll(Patience, pollEvery, func() error { _, err := n.Cluster(); return err }); err != nil {
+			c.tb.Errorf("%s does not answer: %v", n.NodeName, err)
+		}
 		n.Signal(syscall.SIGTERM)
 	}
 	var wg sync.WaitGroup
