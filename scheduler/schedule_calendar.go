@@ -11,10 +11,10 @@ const (
 	firstYear = 1970
 	lastYear  = 2099
 
-	day = 24 * 60 * 60 // seconds
+	secondsPerDay = 24 * 60 * 60
 
 	// Offsets of zones lie well within two days of UTC and of each other.
-	slack = 2 * day
+	slack = 2 * secondsPerDay
 
 	// The civil times that schedules range over, as seconds since 1970 that take
 	// the wall clock for UTC.
@@ -69,8 +69,8 @@ func (c *calendar) next(w int64) (int64, bool) {
 	}
 	y, m, d := time.Unix(w, 0).UTC().Date()
 	if c.matchesDay(y, m, d) {
-		if t, ok := c.nextTime(int(w % day)); ok {
-			return w - w%day + int64(t), true
+		if t, ok := c.nextTime(int(w % secondsPerDay)); ok {
+			return w - w%secondsPerDay + int64(t), true
 		}
 	}
 	d++
@@ -100,8 +100,8 @@ func (c *calendar) prev(w int64) (int64, bool) {
 	}
 	y, m, d := time.Unix(w, 0).UTC().Date()
 	if c.matchesDay(y, m, d) {
-		if t, ok := c.prevTime(int(w % day)); ok {
-			return w - w%day + int64(t), true
+		if t, ok := c.prevTime(int(w % secondsPerDay)); ok {
+			return w - w%secondsPerDay + int64(t), true
 		}
 	}
 	// From here on d is exclusive.
@@ -115,7 +115,7 @@ func (c *calendar) prev(w int64) (int64, bool) {
 			}
 			if rest := c.days(y, m) & (1<<d - 1); rest != 0 {
 				d = bits.Len32(rest) - 1
-				t, ok := c.prevTime(day - 1)
+				t, ok := c.prevTime(secondsPerDay - 1)
 				return civil(y, m, d) + int64(t), ok
 			}
 		}
@@ -142,7 +142,7 @@ func (c *calendar) count(from, to int64) int64 {
 		return 0
 	}
 	// Count whole days, then take off what lies before from and from to on.
-	perDay := int64(c.timesBefore(day))
+	perDay := int64(c.timesBefore(secondsPerDay))
 	y, m, d := time.Unix(from, 0).UTC().Date()
 	endY, endM, endD := time.Unix(to-1, 0).UTC().Date()
 	var n int64
@@ -162,10 +162,10 @@ func (c *calendar) count(from, to int64) int64 {
 		}
 	}
 	if fy, fm, fd := time.Unix(from, 0).UTC().Date(); c.matchesDay(fy, fm, fd) {
-		n -= int64(c.timesBefore(int(from % day)))
+		n -= int64(c.timesBefore(int(from % secondsPerDay)))
 	}
 	if c.matchesDay(endY, endM, endD) {
-		n -= perDay - int64(c.timesBefore(int((to-1)%day)+1))
+		n -= perDay - int64(c.timesBefore(int((to-1)%secondsPerDay)+1))
 	}
 	return n
 }
@@ -176,7 +176,7 @@ func (c *calendar) matchesDay(y int, m time.Month, d int) bool {
 
 // days returns the matching days of a month; bit d stands for day d.
 func (c *calendar) days(y int, m time.Month) uint32 {
-	first := civil(y, m, 1) / day
+	first := civil(y, m, 1) / secondsPerDay
 	length := daysIn(y, m)
 	inMonth := uint32(1<<(length+1) - 2)
 

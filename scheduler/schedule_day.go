@@ -12,10 +12,7 @@ func (p *parser) monthDayItem(f *field, v *fieldValues, w word, text string) (bo
 	switch {
 	case text == "l":
 		v.fromEnd |= 1
-	case text == "lw", text == "wl":
-		if text == "wl" {
-			return false, p.fail(f, w, "not a day", `write "LW" for the last weekday`)
-		}
+	case text == "lw":
 		v.lastWeekday = true
 	case strings.HasPrefix(text, "l"):
 		return true, p.fromLast(f, v, w, text)
@@ -24,7 +21,7 @@ func (p *parser) monthDayItem(f *field, v *fieldValues, w word, text string) (bo
 	case strings.HasSuffix(text, "w"):
 		return true, p.nearest(f, v, w, strings.TrimSuffix(text, "w"))
 	case strings.HasPrefix(text, "w"):
-		return false, p.fail(f, w, `"W" follows its day`, `write for example "15W"`)
+		return false, p.fail(f, w, `"W" follows its day`, `write for example "15W", or "LW" for the last weekday`)
 	case strings.Contains(text, "#"):
 		return false, p.fail(f, w, `"#" belongs in the day of week`, "")
 	default:

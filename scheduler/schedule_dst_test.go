@@ -115,6 +115,23 @@ func TestScheduleClockChanges(t *testing.T) {
 	}
 }
 
+// In the second pass of a repeated hour the last firing may be one of the first pass
+// that the clock does not show yet.
+func TestSchedulePrevBetweenPasses(t *testing.T) {
+	loc := mustZone(t, "Europe/Berlin")
+	for text, want := range map[string]string{
+		"30 2/21 25 10 *":  "2026-10-25T02:30:00+02:00", // follows the clock, the one before is a year ago
+		"30 2 25 10 *":     "2026-10-25T02:30:00+02:00", // fixed
+		"5 2/21 25 10 *":   "2026-10-25T02:05:00+01:00",
+		"5 2 25 10 *":      "2026-10-25T02:05:00+02:00",
+		"30 1-23/22 * * *": "2026-10-25T01:30:00+02:00",
+	} {
+		if got := mustParse(t, text, DayMatchAnd).Prev(mustTime(t, "2026-10-25T02:10:00+01:00"), loc); !got.Equal(mustTime(t, want)) {
+			t.Errorf("%q: %v, want %s", text, got.In(loc), want)
+		}
+	}
+}
+
 func TestUpcomingNotes(t *testing.T) {
 	for _, c := range []struct {
 		zone, text, from string

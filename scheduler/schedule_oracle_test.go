@@ -100,15 +100,12 @@ func drawDays(t *rapid.T, star int) (dom, dow string, domStar, dowStar bool, dom
 	domMatch = func(at time.Time) bool { return plain.match(at.Day()) }
 	// A plain list that covers every day is a star under the "and" rule only.
 	if !plain.star {
-		switch k := rapid.IntRange(0, 30).Draw(t, "day of month special"); k % 5 {
+		k := rapid.IntRange(1, 31).Draw(t, "k")
+		switch rapid.IntRange(0, 5).Draw(t, "day of month special") {
 		case 1:
-			dom = "L"
-			if k > 1 {
-				dom = fmt.Sprintf("L-%d", k)
-			}
-			back := k
-			if k == 1 {
-				back = 0
+			back := k - 1
+			if dom = "L"; back > 0 {
+				dom = fmt.Sprintf("L-%d", back)
 			}
 			domMatch = func(at time.Time) bool {
 				return at.AddDate(0, 0, back+1).Day() == 1 && at.AddDate(0, 0, back).Month() == at.Month()

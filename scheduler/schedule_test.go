@@ -413,6 +413,24 @@ func TestScheduleNeverFires(t *testing.T) {
 	}
 }
 
+// W stays within its month.
+func TestScheduleNearestWeekday(t *testing.T) {
+	for _, c := range []struct{ text, after, want string }{
+		{"0 9 30W 4 *", "2028-04-01T00:00:00Z", "2028-04-28"}, // the 30th is a Sunday
+		{"0 9 28W 2 *", "2027-02-01T00:00:00Z", "2027-02-26"}, // so is the 28th
+		{"0 9 29W 2 *", "2027-01-01T00:00:00Z", "2028-02-29"}, // 2027 has no 29 February
+		{"0 9 1W 8 *", "2026-07-01T00:00:00Z", "2026-08-03"},  // the 1st is a Saturday
+		{"0 9 1W 11 *", "2026-10-01T00:00:00Z", "2026-11-02"}, // the 1st is a Sunday
+		{"0 9 15W 8 *", "2026-07-01T00:00:00Z", "2026-08-14"},
+		{"0 9 15W 11 *", "2026-10-01T00:00:00Z", "2026-11-16"},
+		{"0 9 LW 5 *", "2026-05-01T00:00:00Z", "2026-05-29"},
+	} {
+		if got := mustParse(t, c.text, DayMatchAnd).Next(mustTime(t, c.after), nil).Format(time.DateOnly); got != c.want {
+			t.Errorf("%q: %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
 func TestScheduleNewest(t *testing.T) {
 	s := mustParse(t, "* * * * *", DayMatchAnd)
 	from, to := mustTime(t, "2026-05-01T00:00:00Z"), mustTime(t, "2026-05-01T01:00:00Z")

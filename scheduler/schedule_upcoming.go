@@ -83,7 +83,7 @@ func wall(w, near int64) string {
 	if w%60 != 0 {
 		layout = "15:04:05"
 	}
-	if w/day != near/day {
+	if w/secondsPerDay != near/secondsPerDay {
 		layout = "2006-01-02 " + layout
 	}
 	return at.Format(layout)

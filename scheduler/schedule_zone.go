@@ -29,7 +29,7 @@ func segmentAt(t int64, loc *time.Location) segment {
 			// ZoneBounds takes every year that is extrapolated from a rule for
 			// one of 365 days, so the last day of a leap year lies beyond the
 			// end that it reports. A year's last segment does reach to its end.
-			s.end = t - t%day + day
+			s.end = t - t%secondsPerDay + secondsPerDay
 		}
 	}
 	return s

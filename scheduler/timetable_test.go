@@ -145,6 +145,9 @@ func TestTimetableClockSetBack(t *testing.T) {
 		{"a late wake-up after that skips what was handed out", "0,10,20,30 12 * * *", "11:59:00", [][2]string{
 			{"12:00:00", "12:00:00 job"}, {"12:25:00", "12:20:00 job[12:10:00]"},
 			{"11:30:00", ""}, {"12:29:00", "12:10:00 job"}, {"12:30:00", "12:30:00 job"}}},
+		{"the newest one that was not handed out is the one to run", "0,10,20,30 12 * * *", "11:59:00", [][2]string{
+			{"12:00:00", "12:00:00 job"}, {"12:35:00", "12:30:00 job[12:10:00 12:20:00]"},
+			{"11:30:00", ""}, {"12:36:00", "12:20:00 job[12:10:00]"}, {"11:30:00", ""}, {"12:36:00", "12:10:00 job"}}},
 		{"wildcards go on by the new time at once", "*/10 * * * *", "11:59:00", [][2]string{
 			{"12:00:00", "12:00:00 job"}, {"12:10:00", "12:10:00 job"}, {"12:10:10", ""},
 			{"11:10:10", ""}, {"11:20:00", "11:20:00 job"}, {"11:30:00", "11:30:00 job"}}},
@@ -170,6 +173,23 @@ func TestTimetableClockSetBack(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What was handed out is not counted as missed later.
+func TestTimetableCountsMissedOnce(t *testing.T) {
+	table := NewTimetable([]*Job{timedJob(t, "job", "0-58 12 * * *", "UTC")}, mustTime(t, "2026-05-01T11:59:00Z"))
+	at := func(minute int) time.Time {
+		return mustTime(t, "2026-05-01T12:00:00Z").Add(time.Duration(minute) * time.Minute)
+	}
+	if got := told(table.Due(at(5))); got != "12:05:00 job[12:00:00 12:01:00 12:02:00 12:03:00 12:04:00]" {
+		t.Fatal(got)
+	}
+	table.Due(at(-1))
+	got := table.Due(at(40)) // of 41 firings one was handed out
+	missed := got[0].Missed[0]
+	if !got[0].At.Equal(at(40)) || len(missed.At) != maxMissed || missed.Unlisted != 39-maxMissed {
+		t.Errorf("%s, %d unlisted", told(got), missed.Unlisted)
 	}
 }
 
