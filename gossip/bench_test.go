@@ -10,28 +10,35 @@ import (
 	"github.com/yacron2/yacron2/election"
 )
 
-// BenchmarkColdStart measures the time from the start of three nodes, all at the same
-// moment, until all agree on three members and the leader.
+// BenchmarkColdStart measures the time from the start of all nodes, at the same moment,
+// until all agree on all members and the leader.
 func BenchmarkColdStart(b *testing.B) {
-	var worst time.Duration
-	for b.Loop() {
-		b.StopTimer()
-		c := newTestCluster(b)
-		for _, h := range []string{"a", "b", "c"} {
-			c.node(h)
-		}
-		b.StartTimer()
-		began := time.Now()
-		c.startAll()
-		c.settled(3, "a", "a", "b", "c")
-		worst = max(worst, time.Since(began))
-		b.StopTimer()
-		for _, n := range c.nodes {
-			n.kill()
-		}
-		b.StartTimer()
+	for _, hosts := range [][]string{
+		{"a", "b", "c"},
+		{"a", "b", "c", "d", "e", "f", "g"},
+	} {
+		b.Run(fmt.Sprint(len(hosts)), func(b *testing.B) {
+			var worst time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				c := newTestCluster(b)
+				for _, h := range hosts {
+					c.node(h)
+				}
+				b.StartTimer()
+				began := time.Now()
+				c.startAll()
+				c.settled(len(hosts), "a", hosts...)
+				worst = max(worst, time.Since(began))
+				b.StopTimer()
+				for _, n := range c.nodes {
+					n.kill()
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(worst.Milliseconds()), "ms-max")
+		})
 	}
-	b.ReportMetric(float64(worst.Milliseconds()), "ms-max")
 }
 
 // BenchmarkLeaderKill measures the time from the death of the leader until both

@@ -90,8 +90,8 @@ func FuzzPayload(f *testing.F) {
 // checkState fails for anything that must not get past the decoder.
 func checkState(t *testing.T, s state) {
 	t.Helper()
-	ok := func(text string, max int) {
-		if text != "" && (!printable(text, max) || utf8.RuneCountInString(text) > max) {
+	ok := func(text string, most int) {
+		if text != "" && (!printable(text, most) || utf8.RuneCountInString(text) > most) {
 			t.Errorf("let through: %q", text)
 		}
 	}

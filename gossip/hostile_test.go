@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -290,9 +291,12 @@ func TestHalfOpen(t *testing.T) {
 	c.settled(3, "a", "a", "b", "c")
 	for _, conn := range silent {
 		_ = conn.SetReadDeadline(time.Now().Add(patience))
-		if _, err := conn.Read(make([]byte, 1)); err == nil {
+		_, err := conn.Read(make([]byte, 1))
+		var timeout net.Error
+		switch {
+		case err == nil:
 			t.Fatal("a silent connection got an answer")
-		} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		case errors.As(err, &timeout) && timeout.Timeout():
 			t.Fatal("a silent connection stays open")
 		}
 	}

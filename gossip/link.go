@@ -1,16 +1,12 @@
 package gossip
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,18 +21,18 @@ const linkLabel = "peer-"
 
 // The pace of one link.
 const (
-	backoffMin = 100 * time.Millisecond // after the first failed dial
-	backoffMax = 2 * time.Second
-	kickGap    = 50 * time.Millisecond // between two dials, however often it is kicked
-	jitterMax  = 5 * time.Millisecond  // before an extra exchange
+	firstPause   = 100 * time.Millisecond // after the first failed dial
+	longestPause = 2 * time.Second
+	kickGap      = 50 * time.Millisecond // between two dials, however often it is kicked
+	jitterMax    = 5 * time.Millisecond  // before an extra exchange
 )
 
 // backoff returns the pause before the next dial after n failures in a row, n ≥ 1;
 // random is in [0, 1).
 func backoff(n int, random float64) time.Duration {
-	d := backoffMax
+	d := longestPause
 	if shift := n - 1; shift < 5 {
-		d = min(backoffMin<<shift, backoffMax)
+		d = min(firstPause<<shift, longestPause)
 	}
 	return d/2 + time.Duration(random*float64(d/2))
 }
@@ -164,82 +160,6 @@ func (l *link) pause(ctx context.Context, self bool) {
 	}
 }
 
-// connect dials the peer, proves who both ends are, and starts a session. The host
-// name is resolved anew each time.
-func (l *link) connect(ctx context.Context) (*session, error) {
-	l.dialled = time.Now()
-	l.count("dial")
-	ctx, cancel := context.WithTimeout(ctx, l.timeout)
-	defer cancel()
-	raw, err := l.dial(ctx, "tcp", l.host)
-	if err != nil {
-		return nil, err
-	}
-	conn := tls.Client(raw, l.creds.clientConfig(l.server))
-	s, err := l.handshake(ctx, conn)
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// handshake does everything on a new connection up to the session.
-func (l *link) handshake(ctx context.Context, conn *tls.Conn) (*session, error) {
-	if err := conn.HandshakeContext(ctx); err != nil {
-		return nil, err
-	}
-	cs := conn.ConnectionState()
-	if cs.NegotiatedProtocol != protoGossip {
-		return nil, errors.New("what answers there does not speak the gossip protocol")
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	// The accepting end speaks first. Had we written before it refused our
-	// certificate, its refusal could get lost.
-	theirs, err := readHello(conn)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return nil, fmt.Errorf("hello of the peer: %w", err)
-	}
-	if err := writeHello(conn, l.hello); err != nil {
-		return nil, fmt.Errorf("hello: %w", err)
-	}
-	if _, err := negotiate(l.hello, theirs); err != nil {
-		return nil, err
-	}
-	if theirs.Instance == l.hello.Instance {
-		return nil, errSelf
-	}
-	if err := l.admit(theirs.Instance, cs.PeerCertificates[0]); err != nil {
-		return nil, err
-	}
-	if !stop() {
-		return nil, ctx.Err()
-	}
-	_ = conn.SetDeadline(time.Time{})
-	return startSession(sessionConfig{
-		conn: conn, instance: theirs.Instance, outgoing: true, host: l.row,
-		chain: cs.PeerCertificates, handler: l.handler, log: l.log,
-	})
-}
-
-// admit refuses an instance id that another configured host has shown, unless the
-// certificate is good for that host too: then both are addresses of one process.
-func (l *link) admit(instance string, leaf *x509.Certificate) error {
-	for _, s := range l.registry.list(func(s *session) bool {
-		return s.outgoing && s.host != l.row && s.instance == instance
-	}) {
-		other := l.table.hostOf(s.host)
-		if leaf.VerifyHostname(serverName(other)) != nil {
-			return &trustError{"it claims to be the instance that answers at " + other}
-		}
-	}
-	return nil
-}
-
 // attach puts a session into service.
 func (l *link) attach(s *session) {
 	l.mu.Lock()
@@ -273,7 +193,7 @@ var (
 func (l *link) serve(ctx context.Context, s *session) {
 	l.attach(s)
 	l.stale = false
-	reason := error(errStopped)
+	reason := errStopped
 	defer func() { l.detach(s, reason) }()
 
 	if reason = l.exchange(s, l.takeRound()); reason != nil {
@@ -366,84 +286,6 @@ func (l *link) takeRound() *roundCall {
 	default:
 		return nil
 	}
-}
-
-// exchange runs one push/pull over the session and writes the row. It is part of a
-// scheduled round if r is not nil. An error means that the session is of no use.
-func (l *link) exchange(s *session, r *roundCall) error {
-	if r != nil {
-		defer close(r.done)
-	}
-	st, err := l.fetch(s)
-	if err != nil {
-		l.count("exchange.failed")
-		l.failed++
-		l.table.fail(l.row, *failureOf(err), r != nil, time.Now())
-		return err
-	}
-	l.count("exchange")
-	l.failed = 0
-	l.learnt(&st.report)
-	l.table.succeed(l.row, s.instance, st, r != nil, time.Now())
-	return nil
-}
-
-// fetch runs a push/pull and returns the state that was read on its stream.
-func (l *link) fetch(s *session) (state, error) {
-	l.mu.Lock()
-	l.stream, l.openErr = nil, nil
-	l.mu.Unlock()
-	joinErr := l.join(l.label())
-	l.mu.Lock()
-	stream, openErr := l.stream, l.openErr
-	l.stream = nil
-	l.mu.Unlock()
-	switch {
-	case openErr != nil:
-		return state{}, openErr
-	case stream == nil:
-		return state{}, fmt.Errorf("no exchange: %w", joinErr)
-	case joinErr != nil && stream.err != nil:
-		return state{}, s.explain(stream.err)
-	case joinErr != nil:
-		return state{}, s.explain(errors.New(shortJoinError(joinErr)))
-	}
-	data, err := cutState(stream.kept.Bytes())
-	if err != nil {
-		return state{}, err
-	}
-	return decodeState(data)
-}
-
-// shortJoinError takes memberlist's wrapping off an error.
-func shortJoinError(err error) string {
-	text := err.Error()
-	if _, cause, ok := strings.Cut(text, "failed to join "); ok {
-		if _, cause, ok = strings.Cut(cause, ": "); ok {
-			return strings.TrimSpace(cause)
-		}
-	}
-	return text
-}
-
-// openExchange is called by memberlist, within join, to open the stream of the
-// exchange.
-func (l *link) openExchange() (net.Conn, error) {
-	l.mu.Lock()
-	s := l.session
-	l.mu.Unlock()
-	if s == nil {
-		return nil, errNoRoute("no session to this peer")
-	}
-	stream, err := s.open(kindMemberlist)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		l.openErr = err
-		return nil, err
-	}
-	l.stream = &memberStream{muxStream: stream, answer: true, kept: new(bytes.Buffer)}
-	return l.stream, nil
 }
 
 // recordFailure writes the row after a failed dial or the end of a session.

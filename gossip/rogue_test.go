@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -90,10 +91,7 @@ func closed(t testing.TB, s io.Reader) []byte {
 	t.Helper()
 	data, err := io.ReadAll(s)
 	var timeout net.Error
-	if ne, ok := err.(net.Error); ok {
-		timeout = ne
-	}
-	if timeout != nil && timeout.Timeout() {
+	if errors.As(err, &timeout) && timeout.Timeout() {
 		t.Fatal("the other end never closed the stream")
 	}
 	return data

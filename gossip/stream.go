@@ -224,11 +224,11 @@ func compoundAllowed(b []byte) bool {
 		return false
 	}
 	n := int(b[0])
-	lengths, parts := b[1:], []byte(nil)
+	lengths := b[1:]
 	if len(lengths) < 2*n {
 		return false
 	}
-	parts = lengths[2*n:]
+	parts := lengths[2*n:]
 	for i := range n {
 		size := int(binary.BigEndian.Uint16(lengths[2*i:]))
 		if size > len(parts) || !plainPacket(parts[:size]) {

@@ -183,10 +183,10 @@ func array(raw json.RawMessage) []json.RawMessage {
 	return l
 }
 
-func text(raw json.RawMessage, max int) (string, bool) {
+func text(raw json.RawMessage, most int) (string, bool) {
 	var s string
 	// An escaped character can take twelve bytes at most.
-	if len(raw) < 2 || raw[0] != '"' || len(raw) > 12*max+2 || json.Unmarshal(raw, &s) != nil || !printable(s, max) {
+	if len(raw) < 2 || raw[0] != '"' || len(raw) > 12*most+2 || json.Unmarshal(raw, &s) != nil || !printable(s, most) {
 		return "", false
 	}
 	return s, true

@@ -15,10 +15,10 @@ const (
 	maxSetLen   = 4096 // entries of a list
 )
 
-// printable reports whether s is 1 to max printable characters, the only form in which
+// printable reports whether s is 1 to most printable characters, the only form in which
 // text of a peer gets any further.
-func printable(s string, max int) bool {
-	if s == "" || utf8.RuneCountInString(s) > max || !utf8.ValidString(s) {
+func printable(s string, most int) bool {
+	if s == "" || utf8.RuneCountInString(s) > most || !utf8.ValidString(s) {
 		return false
 	}
 	for _, r := range s {

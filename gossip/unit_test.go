@@ -81,13 +81,13 @@ func TestBackoff(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 1000).Draw(t, "failures")
 		d := backoff(n, rapid.Float64Range(0, 0.999999).Draw(t, "random"))
-		if d < backoffMin/2 || d > backoffMax {
+		if d < firstPause/2 || d > longestPause {
 			t.Fatalf("after %d failures: %v", n, d)
 		}
-		if n == 1 && d > backoffMin {
+		if n == 1 && d > firstPause {
 			t.Fatalf("the first pause is %v", d)
 		}
-		if n > 5 && d < backoffMax/2 {
+		if n > 5 && d < longestPause/2 {
 			t.Fatalf("after %d failures only %v", n, d)
 		}
 	})
