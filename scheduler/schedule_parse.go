@@ -203,19 +203,6 @@ func (p *parser) fields(words []word, dayMatch DayMatch) error {
 	return nil
 }
 
-// suggestSeconds points an error about six fields at their order if the text makes
-// sense with the second in front.
-func (p *parser) suggestSeconds(err error) {
-	e, ok := err.(*ScheduleError)
-	if !ok {
-		return
-	}
-	seven := strings.Join(texts(split(p.text)), " ") + " *"
-	if _, err := ParseSchedule(seven, ""); err == nil {
-		e.Hint = fmt.Sprintf("six fields end with the year (minute, hour, day of month, month, day of week, year); if the first one is meant as seconds, write %q", seven)
-	}
-}
-
 func (p *parser) wrongCount(words []word) error {
 	whole := word{text: p.text}
 	hint := "the fields are minute, hour, day of month, month, day of week; a sixth is the year, and with seven the first is the second"
@@ -308,39 +295,4 @@ func digits(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// nearestMacro returns the macro that was probably meant, or "".
-func nearestMacro(text string) string {
-	text = strings.ToLower(strings.Join(strings.Fields(text), ""))
-	best, least := "", 3
-	for _, m := range append(macros[:], macro{name: "@reboot"}) {
-		if d := distance(text, m.name); d < least {
-			best, least = m.name, d
-		}
-	}
-	return best
-}
-
-// distance counts the insertions, deletions and replacements between two short texts.
-func distance(a, b string) int {
-	if len(a) > 2*len(b) {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
