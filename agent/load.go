@@ -29,3 +29,7 @@ func CheckListen(web *config.Web) []error {
 	}
 	return problems
 }
+
+// Ping returns when the scheduler has answered. An agent whose scheduler hangs does not
+// return from it, which is how a watchdog tells.
+func (a *Agent) Ping() { a.dispatcher.Job("") }

@@ -34,7 +34,7 @@ func client(t *testing.T, cfg ClientConfig) *Client {
 }
 
 func answer(text string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
 }
 
 func TestClientRequests(t *testing.T) {
@@ -236,7 +236,7 @@ func TestClientTLS(t *testing.T) {
 // A proxy may serve the agent below a path.
 func TestClientBelowPath(t *testing.T) {
 	server := httptest.NewServer(http.StripPrefix("/cron", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, r.URL.Path)
+		_, _ = io.WriteString(w, r.URL.Path)
 	})))
 	t.Cleanup(server.Close)
 	for _, suffix := range []string{"/cron", "/cron/"} {

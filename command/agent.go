@@ -55,6 +55,8 @@ agent captures goes to standard output and standard error.
   once more        the process ends at once and leaves them behind
   SIGHUP           the configuration is read again: all of it is taken, or nothing
 
+Under systemd it works with Type=notify and a watchdog.
+
 Exit codes: 0 stopped by a signal, 1 could not start or broke down, 2 misuse.`, c.flags())
 }
 
@@ -103,11 +105,28 @@ func (c *agentCommand) Run(args []string) int {
 	if err := a.Start(context.Background()); err != nil {
 		return c.failStart(errors.Join(err, a.Stop(context.Background())))
 	}
-	if err := supervise(a, signals); err != nil {
+	if err := c.attend(a, signals); err != nil {
 		c.errorf("%s", plain(err.Error()))
 		return exitFailed
 	}
 	return exitOK
+}
+
+// attend looks after a started agent until it has stopped, and tells the service
+// manager about it.
+func (c *agentCommand) attend(a *agent.Agent, signals <-chan os.Signal) error {
+	manager, err := newNotifier(c.Getenv)
+	if err != nil {
+		c.errorf("systemd is not told of this agent: %s", plain(err.Error()))
+	}
+	defer manager.close()
+	ctx, cancel := context.WithCancel(context.Background())
+	var keeping sync.WaitGroup
+	keeping.Go(func() { manager.keepAlive(ctx, a.Ping) })
+	defer keeping.Wait()
+	defer cancel()
+	manager.tell(stateReady)
+	return supervise(a, signals, func() { manager.tell(stateStopping) })
 }
 
 const devIntroduction = `This is yacron2 in development mode: one node, everything in memory, two sample jobs.
@@ -142,8 +161,9 @@ var _ lifecycle = (*agent.Agent)(nil)
 // errAbandoned says that nobody waited for running jobs.
 var errAbandoned = errors.New("ended by a third signal: jobs that still run are left behind")
 
-// supervise passes signals on to a started agent until it has stopped.
-func supervise(a lifecycle, signals <-chan os.Signal) error {
+// supervise passes signals on to a started agent until it has stopped. It calls
+// stopping when the first of them asks for that.
+func supervise(a lifecycle, signals <-chan os.Signal, stopping func()) error {
 	ctx := context.Background()
 	// A reload takes its time, and a signal to stop must not wait for it. Several
 	// SIGHUP during one reload are one more reload.
@@ -164,6 +184,7 @@ func supervise(a lifecycle, signals <-chan os.Signal) error {
 		}
 	}
 	close(reloads)
+	stopping()
 
 	stopped := make(chan error, 1)
 	go func() {

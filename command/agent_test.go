@@ -57,8 +57,14 @@ type process struct {
 // start runs the program with args in a process of its own.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startWith(t, nil, args...)
+}
+
+// startWith is start with further environment variables.
+func startWith(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, cmd: exec.Command(os.Args[0], args...), out: newTranscript(), err: newTranscript(), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -333,6 +339,17 @@ func TestAgentDoesNotStart(t *testing.T) {
 	run(t, nil, "agent").expect(t, exitFailed, nil, []string{"error: there is no configuration: ", "yacron2 agent -dev"})
 }
 
+// The form that was all there was before there were commands.
+func TestAgentOldForm(t *testing.T) {
+	dir := configDir(t, map[string]string{"a.yaml": goodJobs})
+	p := start(t, "-c", dir, "-l", "DEBUG")
+	p.await("started")
+	p.signal(syscall.SIGTERM)
+	if r := p.exits(exitOK); !strings.Contains(r.err, "the new one is: yacron2 agent -config-dir "+dir+" -log-level debug") {
+		t.Errorf("standard error has %q", r.err)
+	}
+}
+
 func TestAgentMisuse(t *testing.T) {
 	for want, args := range map[string][]string{
 		`unknown log level "loud": write trace`: {"-log-level=loud"},
@@ -406,7 +423,7 @@ func (p *puppet) CancelRunning() { p.cancelled <- struct{}{} }
 // supervised starts supervise and returns where its result arrives.
 func supervised(p *puppet, signals <-chan os.Signal) <-chan error {
 	ended := make(chan error)
-	go func() { ended <- supervise(p, signals) }()
+	go func() { ended <- supervise(p, signals, func() {}) }()
 	return ended
 }
 

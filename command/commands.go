@@ -1,19 +1,32 @@
 package command
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mitchellh/cli"
+	"github.com/posener/complete"
 )
 
 // entry is one row of the command table.
 type entry struct {
 	name    string // words as typed
-	section string // heading in the list of commands; "" for groups, which are not listed
+	section string // heading in the list of commands; "" for what is not listed
 	build   func(Meta) cli.Command
+	args    argument // what it takes beside options
 }
+
+// argument is a kind of argument, for completion.
+type argument int
+
+const (
+	argNone argument = iota
+	argJob
+	argPaths
+	argShell
+)
 
 // The headings of the list of commands, in order.
 const (
@@ -25,36 +38,55 @@ const (
 // table of all commands, in the order in which they are listed.
 func entries() []entry {
 	return []entry{
-		{"agent", sectionRun, func(m Meta) cli.Command { return &agentCommand{Meta: m} }},
-		{"members", sectionCluster, func(m Meta) cli.Command { return &membersCommand{Meta: m} }},
-		{"leader", sectionCluster, func(m Meta) cli.Command { return &leaderCommand{Meta: m} }},
-		{"reload", sectionCluster, func(m Meta) cli.Command { return &reloadCommand{Meta: m} }},
-		{"job", "", jobGroup},
-		{"job list", sectionCluster, func(m Meta) cli.Command { return &jobListCommand{Meta: m} }},
-		{"job show", sectionCluster, func(m Meta) cli.Command { return &jobShowCommand{Meta: m} }},
-		{"job history", sectionCluster, func(m Meta) cli.Command { return &jobHistoryCommand{Meta: m} }},
-		{"job logs", sectionCluster, func(m Meta) cli.Command { return &jobLogsCommand{Meta: m} }},
-		{"job run", sectionCluster, func(m Meta) cli.Command { return &jobRunCommand{Meta: m} }},
-		{"job cancel", sectionCluster, func(m Meta) cli.Command { return &jobCancelCommand{Meta: m} }},
-		{"validate", sectionFiles, func(m Meta) cli.Command { return &validateCommand{Meta: m} }},
-		{"next", sectionFiles, func(m Meta) cli.Command { return &nextCommand{Meta: m} }},
-		{"tls", "", tlsGroup},
-		{"tls ca", "", tlsCAGroup},
-		{"tls ca create", sectionFiles, func(m Meta) cli.Command { return &tlsCACreateCommand{Meta: m} }},
-		{"tls cert", "", tlsCertGroup},
-		{"tls cert create", sectionFiles, func(m Meta) cli.Command { return &tlsCertCreateCommand{Meta: m} }},
-		{"version", sectionFiles, func(m Meta) cli.Command { return &versionCommand{Meta: m} }},
+		{"agent", sectionRun, func(m Meta) cli.Command { return &agentCommand{Meta: m} }, argNone},
+		{"members", sectionCluster, func(m Meta) cli.Command { return &membersCommand{Meta: m} }, argNone},
+		{"leader", sectionCluster, func(m Meta) cli.Command { return &leaderCommand{Meta: m} }, argNone},
+		{"reload", sectionCluster, func(m Meta) cli.Command { return &reloadCommand{Meta: m} }, argNone},
+		{"job", "", jobGroup, argNone},
+		{"job list", sectionCluster, func(m Meta) cli.Command { return &jobListCommand{Meta: m} }, argNone},
+		{"job show", sectionCluster, func(m Meta) cli.Command { return &jobShowCommand{Meta: m} }, argJob},
+		{"job history", sectionCluster, func(m Meta) cli.Command { return &jobHistoryCommand{Meta: m} }, argJob},
+		{"job logs", sectionCluster, func(m Meta) cli.Command { return &jobLogsCommand{Meta: m} }, argJob},
+		{"job run", sectionCluster, func(m Meta) cli.Command { return &jobRunCommand{Meta: m} }, argJob},
+		{"job cancel", sectionCluster, func(m Meta) cli.Command { return &jobCancelCommand{Meta: m} }, argJob},
+		{"validate", sectionFiles, func(m Meta) cli.Command { return &validateCommand{Meta: m} }, argPaths},
+		{"next", sectionFiles, func(m Meta) cli.Command { return &nextCommand{Meta: m} }, argPaths},
+		{"tls", "", tlsGroup, argNone},
+		{"tls ca", "", tlsCAGroup, argNone},
+		{"tls ca create", sectionFiles, func(m Meta) cli.Command { return &tlsCACreateCommand{Meta: m} }, argNone},
+		{"tls cert", "", tlsCertGroup, argNone},
+		{"tls cert create", sectionFiles, func(m Meta) cli.Command { return &tlsCertCreateCommand{Meta: m} }, argNone},
+		{"completion", sectionFiles, func(m Meta) cli.Command { return &completionCommand{Meta: m} }, argShell},
+		{"version", sectionFiles, func(m Meta) cli.Command { return &versionCommand{Meta: m} }, argNone},
 	}
+}
+
+// command builds the entry's command together with what can be completed after it.
+func (e entry) command(m Meta) cli.Command {
+	command := &completing{Command: e.build(m), args: complete.PredictNothing}
+	if own, ok := command.Command.(interface{ flags() *flag.FlagSet }); ok {
+		command.flags = own.flags
+	}
+	switch e.args {
+	case argJob:
+		command.args = predictJobs(m)
+	case argPaths:
+		command.args = complete.PredictFiles("*")
+	case argShell:
+		command.args = complete.PredictSet("bash", "zsh", "fish")
+	}
+	return command
 }
 
 // Run executes the command line args, without the program's name, and returns the
 // exit code.
 func Run(args []string, env Env) int {
-	if len(args) == 0 {
+	completes := env.Getenv("COMP_LINE") != ""
+	if len(args) == 0 && !completes {
 		_, _ = fmt.Fprintln(env.Stderr, overview())
 		return exitMisuse
 	}
-	if strings.HasPrefix(args[0], "-") && !slices.Contains(helpFlags, args[0]) {
+	if !completes && strings.HasPrefix(args[0], "-") && !slices.Contains(helpFlags, args[0]) {
 		translated, code := translate(args, env)
 		if translated == nil {
 			return code
@@ -65,7 +97,7 @@ func Run(args []string, env Env) int {
 	commands := map[string]cli.CommandFactory{}
 	var names []string
 	for _, e := range entries() {
-		command := e.build(Meta{Env: env, name: e.name})
+		command := e.command(Meta{Env: env, name: e.name})
 		commands[e.name] = func() (cli.Command, error) { return command, nil }
 		names = append(names, e.name)
 	}
@@ -73,9 +105,11 @@ func Run(args []string, env Env) int {
 	c.Args = args
 	c.Commands = commands
 	c.HelpFunc = func(map[string]cli.CommandFactory) string { return overview() }
+	// Otherwise there would be options that edit the user's files.
+	c.Autocomplete = completes
 	c.HelpWriter, c.ErrorWriter = env.Stdout, env.Stderr
 
-	if name := c.Subcommand(); name != "" && commands[name] == nil {
+	if name := c.Subcommand(); !completes && name != "" && commands[name] == nil {
 		env.errorf("there is no command %q%s", name, didYouMean(name, names))
 		env.hintf("yacron2 -help lists the commands")
 		return exitMisuse
@@ -108,7 +142,7 @@ func overview() string {
 		b.WriteString("\n" + section + ":\n")
 		for _, e := range entries() {
 			if e.section == section {
-				fmt.Fprintf(&b, "  %-16s %s\n", e.name, e.build(Meta{}).Synopsis())
+				fmt.Fprintf(&b, "  %-15s  %s\n", e.name, e.build(Meta{}).Synopsis())
 			}
 		}
 	}
@@ -132,10 +166,6 @@ func (g *group) Help() string {
 	}
 	return b.String()
 }
-
-// HelpTemplate implements cli.CommandHelpTemplate: the help lists the subcommands
-// already.
-func (g *group) HelpTemplate() string { return "{{.Help}}" }
 
 // below returns the subcommands, one level down.
 func (g *group) below() []entry {

@@ -52,7 +52,7 @@ func (o *legacyOptions) parse(args []string) error {
 			name = "version"
 		case strings.HasPrefix(arg, "--"):
 			name, value, attached = strings.Cut(arg[2:], "=")
-			full, err := complete(name, long)
+			full, err := wholeOption(name, long)
 			if err != nil {
 				return err
 			}
@@ -90,8 +90,8 @@ func (o *legacyOptions) parse(args []string) error {
 	return nil
 }
 
-// complete returns the one long option that begins with name.
-func complete(name string, long map[string]legacyTarget) (string, error) {
+// wholeOption returns the one long option that begins with name.
+func wholeOption(name string, long map[string]legacyTarget) (string, error) {
 	if _, ok := long[name]; ok {
 		return name, nil
 	}

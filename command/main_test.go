@@ -114,7 +114,7 @@ func serve(t *testing.T, answers map[string]any) string {
 			}
 			text = string(data)
 		}
-		io.WriteString(w, text)
+		_, _ = io.WriteString(w, text)
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

@@ -21,7 +21,7 @@ func serveReload(t *testing.T, code int, status api.ConfigStatus) map[string]str
 			t.Error(err)
 		}
 		w.WriteHeader(code)
-		io.WriteString(w, string(data))
+		_, _ = io.WriteString(w, string(data))
 	}))
 	t.Cleanup(server.Close)
 	return map[string]string{envAddress: server.URL}
