@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -56,6 +57,11 @@ func (l *link) handshake(ctx context.Context, conn *tls.Conn) (*session, error) 
 		return nil, err
 	}
 	if theirs.Instance == l.hello.Instance {
+		// Rows of this node itself lower the number of votes that a claim needs, so
+		// its word alone is not enough: only this process shows this certificate.
+		if own := l.creds.get().cert.Certificate[0]; !bytes.Equal(cs.PeerCertificates[0].Raw, own) {
+			return nil, &trustError{"it claims to be this very process"}
+		}
 		return nil, errSelf
 	}
 	if err := l.admit(theirs.Instance, cs.PeerCertificates[0]); err != nil {

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -114,6 +115,70 @@ func TestStolenInstance(t *testing.T) {
 	}
 	if v := a.View(); v.Size() != 3 || v.Conflict() {
 		t.Errorf("size %d, conflict %v", v.Size(), v.Conflict())
+	}
+	// Nor one that claims to be the very process that asks: N would shrink.
+	thief.kill()
+	thief.config.InstanceID, thief.config.NodeName = a.InstanceID(), "a"
+	thief.start()
+	wait(t, "the thief is seen through", func() bool {
+		p := a.row("c")
+		return p.Status == election.StatusUntrusted && strings.Contains(p.LastError, "claims to be this very process")
+	})
+	if v := a.View(); v.Size() != 3 || v.ClaimSize() != 3 {
+		t.Errorf("size %d, for claims %d", v.Size(), v.ClaimSize())
+	}
+}
+
+// Whatever a peer answers in an exchange, it can spoil its own row only.
+func TestHostileAnswers(t *testing.T) {
+	state := func(text string) []byte { return appendTrailer([]byte(text)) }
+	honest := state(`{"node_name":"c","job_set_id":"v1:same"}`)
+	huge := append(bytes.Repeat([]byte(" "), maxStateBytes), honest...)
+	for _, test := range []struct {
+		name   string
+		answer func(t *testing.T) []byte
+		status election.Status
+		want   string // in last_error
+	}{
+		{"an honest state", func(t *testing.T) []byte { return push(t, nil, honest, nil) }, election.StatusAgreed, ""},
+		{"another's instance id", func(t *testing.T) []byte {
+			return push(t, nil, state(`{"node_name":"c","job_set_id":"v1:same","instance_id":"`+strings.Repeat("0", 32)+`"}`), nil)
+		}, election.StatusAgreed, ""},
+		{"no JSON", func(t *testing.T) []byte { return push(t, nil, state("{"), nil) }, election.StatusUnreachable, "cannot be read"},
+		{"deep JSON", func(t *testing.T) []byte { return push(t, nil, state(strings.Repeat("[", 100000)), nil) }, election.StatusUnreachable, "cannot be read"},
+		{"no name", func(t *testing.T) []byte { return push(t, nil, state(`{"node_name":"\u0007"}`), nil) }, election.StatusUnreachable, "no readable node name"},
+		{"no trailer", func(t *testing.T) []byte { return push(t, nil, []byte(`{"node_name":"c"}`), nil) }, election.StatusUnreachable, "carries no state"},
+		{"no state", func(t *testing.T) []byte { return push(t, nil, nil, nil) }, election.StatusUnreachable, "carries no state"},
+		{"more than announced", func(t *testing.T) []byte { return append(push(t, nil, honest, nil), 'x') }, election.StatusUnreachable, "carries no state"},
+		{"a huge state", func(t *testing.T) []byte { return push(t, nil, huge, nil) }, election.StatusUnreachable, "at most"},
+		{"millions of members", func(t *testing.T) []byte { return push(t, nil, honest, &[2]int{1 << 20, len(honest)}) }, election.StatusUnreachable, "at most"},
+		{"versions nobody speaks", func(t *testing.T) []byte {
+			id := newInstanceID()
+			return push(t, []pushed{{Name: id, Addr: labelIP(id), Port: labelPort, Incarnation: 1, Vsn: []uint8{9, 9, 9, 9, 9, 9}}}, honest, nil)
+		}, election.StatusUnreachable, "protocol version"},
+		{"an error", func(t *testing.T) []byte {
+			return encodeMessage(t, msgError, map[string]string{"Error": "\x1b[2Jgo away"})
+		}, election.StatusUnreachable, "?[2Jgo away"},
+		{"another message", func(*testing.T) []byte { return []byte{msgPing, 0x80} }, election.StatusUnreachable, "answered with a ping"},
+		{"nothing", func(*testing.T) []byte { return nil }, election.StatusUnreachable, "closed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := rogueCluster(t)
+			serveRogue(t, c, "c", test.answer(t))
+			c.startAll("a", "b")
+			c.settled(2, "a", "a", "b")
+			a := c.nodes["a"]
+			wait(t, "the row shows it", func() bool {
+				p := a.row("c")
+				return p.Status == test.status && strings.Contains(p.LastError, test.want)
+			})
+			if p := a.row("c"); p.InstanceID == strings.Repeat("0", 32) {
+				t.Errorf("the peer's word on its instance was taken: %+v", p)
+			}
+			if p := a.row("b"); p.Status != election.StatusAgreed {
+				t.Errorf("the other row: %+v", p)
+			}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +96,80 @@ func closed(t testing.TB, s io.Reader) []byte {
 		t.Fatal("the other end never closed the stream")
 	}
 	return data
+}
+
+// serveRogue plays a configured peer: it answers every exchange with the same bytes.
+func serveRogue(t *testing.T, c *testCluster, host string, answer []byte) {
+	t.Helper()
+	certFile, keyFile := c.issueNames(host, host)
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := tls.Listen("tcp", c.nodes[host].address, &tls.Config{
+		Certificates: []tls.Certificate{cert}, ClientCAs: c.ca.Pool(), ClientAuth: tls.RequireAndVerifyClientCert,
+		NextProtos: []string{protoGossip}, MinVersion: tls.VersionTLS13,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { serveRogueConn(conn, answer, done) })
+		}
+	})
+	t.Cleanup(func() {
+		close(done)
+		ln.Close()
+		wg.Wait()
+	})
+}
+
+func serveRogueConn(conn net.Conn, answer []byte, done <-chan struct{}) {
+	defer conn.Close()
+	if err := writeHello(conn, hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()}); err != nil {
+		return
+	}
+	if _, err := readHello(conn); err != nil {
+		return
+	}
+	config := yamux.DefaultConfig()
+	config.LogOutput, config.Logger = nil, muxLogger{hclog.NewNullLogger()}
+	mux, err := yamux.Server(conn, config)
+	if err != nil {
+		return
+	}
+	defer mux.Close()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		select {
+		case <-done:
+		case <-mux.CloseChan():
+		}
+		mux.Close()
+	})
+	for {
+		stream, err := mux.AcceptStream()
+		if err != nil {
+			return
+		}
+		wg.Go(func() {
+			defer stream.Close()
+			kind := make([]byte, 1)
+			if _, err := io.ReadFull(stream, kind); err != nil || kind[0] != kindMemberlist {
+				return
+			}
+			_, _ = stream.Read(make([]byte, 1))
+			_, _ = stream.Write(answer)
+		})
+	}
 }
 
 // pushed is one member in a push, in memberlist's form.
