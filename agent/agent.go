@@ -26,7 +26,7 @@ type Agent struct {
 	// instanceID tells this process from every other, whatever is rebuilt in it.
 	instanceID string
 
-	history      *history.Memory
+	history      history.Store
 	dispatcher   *scheduler.Dispatcher
 	coordination *coordination
 	web          *webServer

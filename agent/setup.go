@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/internal/version"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
+	"github.com/yacron2/yacron2/scheduler/report"
 )
 
 // webStopLimit bounds how long answers under way may hold up the end of the process.
@@ -21,15 +26,25 @@ const webStopLimit = 3 * time.Second
 // warning, so that nobody relies on it.
 var unsupported = []string{
 	"cluster.kubernetes", "cluster.etcd", "cluster.consul",
-	"jobs.onFailure.report", "jobs.onPermanentFailure.report", "jobs.onSuccess.report", "jobs.onMiss.report",
-	"jobs.statsd", "logging",
 }
 
 // wire builds the components of cfg and binds the addresses. Each step pushes what
 // undoes it, in the order in which Stop must go: the API goes last.
 func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
-	hist := history.NewMemory()
+	hist, err := a.openHistory(log, cfg)
+	if err != nil {
+		return err
+	}
 	a.history = hist
+	a.down.push("history", func(context.Context) error { return hist.Close() })
+	reporter := report.New(report.Config{
+		Logger: log, Version: version.Version, Stdout: fileOf(a.opts.Stdout), Stderr: fileOf(a.opts.Stderr),
+	})
+	a.down.push("reporters", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, reportStopLimit)
+		defer cancel()
+		return reporter.Stop(ctx)
+	})
 	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
 		Node:    a.node,
 		Runner:  processRunner{},
@@ -37,6 +52,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		Logger:  log.Named("scheduler"),
 		Stdout:  a.opts.Stdout,
 		Stderr:  a.opts.Stderr,
+		Events:  reporting{reporter, a.node}.observe,
 	})
 	if err != nil {
 		return fmt.Errorf("scheduler: %w", err)
@@ -72,6 +88,26 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	}
 	a.install(context.Background(), cfg, web)
 	return nil
+}
+
+// openHistory opens the history in the data directory, or one in memory without it.
+func (a *Agent) openHistory(log hclog.Logger, cfg *config.Config) (history.Store, error) {
+	dir := firstOf(a.opts.DataDir, cfg.DataDir)
+	if dir == "" {
+		return history.NewMemory(), nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	file := history.DefaultFileConfig(filepath.Join(dir, "history.db"))
+	file.Logger = log.Named("history")
+	return history.OpenFile(file)
+}
+
+// fileOf returns the file behind w, nil if there is none.
+func fileOf(w io.Writer) *os.File {
+	f, _ := w.(*os.File)
+	return f
 }
 
 // install puts a configuration into effect. It cannot fail: whatever could was done

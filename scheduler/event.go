@@ -38,6 +38,7 @@ type Event struct {
 
 	Run       *history.Run // finished or abandoned
 	Result    *run.Result  // finished: with the output, for reports
+	Environ   []string     // its whole environment, if it is reported and the job sets variables
 	Permanent bool         // failed, and no retry follows
 	RetryAt   time.Time    // when the next attempt is due; zero: none
 

@@ -27,6 +27,11 @@ func (d *Dispatcher) finish(inst *instance) {
 		}
 	}
 
+	var environ []string
+	if inst.job.reported() && len(inst.job.Environment) > 0 {
+		environ = d.environmentOf(inst)
+	}
+
 	d.mu.Lock()
 	e := inst.entry
 	if i := slices.Index(e.instances, inst); i >= 0 {
@@ -34,7 +39,7 @@ func (d *Dispatcher) finish(inst *instance) {
 	}
 	d.live.add(e.name, -1)
 	event := inst.event(RunReplaced, d.now())
-	event.Run, event.Result = record, &result
+	event.Run, event.Result, event.Environ = record, &result, environ
 	switch {
 	case record == nil:
 		if inst.process == nil && inst.firing != nil {

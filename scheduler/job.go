@@ -107,3 +107,8 @@ type Job struct {
 	OnMiss             *report.Hooks // a firing that was not run
 	Statsd             *report.Statsd
 }
+
+// reported reports whether any outcome of a run is reported anywhere.
+func (j *Job) reported() bool {
+	return j.OnFailure != nil || j.OnPermanentFailure != nil || j.OnSuccess != nil
+}
