@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math/rand/v2"
 	"os"
 	"slices"
 	"syscall"
@@ -61,6 +62,8 @@ func benchmarkFailover(b *testing.B, end os.Signal) {
 		var times []time.Duration
 		for range repetitions {
 			awaitLeaderRun(b, c)
+			// At any instant, not only just after a firing.
+			<-time.After(rand.N(time.Second))
 			leader.Signal(end)
 			times = append(times, testcluster.Measure(b, "the next leader", next))
 			leader.Await()
