@@ -21,6 +21,7 @@ const contentTypeJSON = "application/json; charset=utf-8"
 // the components at the moment of the request.
 type httpAPI struct {
 	log          hclog.Logger
+	node         string
 	dispatcher   *scheduler.Dispatcher
 	history      historyReader
 	coordination *coordination
@@ -46,6 +47,7 @@ func (a *httpAPI) routes() router {
 		{http.MethodGet, "/jobs", a.jobs},
 		{http.MethodGet, "/jobs/{name}/runs", a.runs},
 		{http.MethodGet, "/jobs/{name}/logs", a.logs},
+		{http.MethodGet, "/jobs/{name}/why", a.why},
 		{http.MethodPost, "/jobs/{name}/start", a.start},
 		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
 		{http.MethodGet, "/cluster", a.cluster},

@@ -163,11 +163,13 @@ func (a *httpAPI) runs(w http.ResponseWriter, r *http.Request) {
 	}
 	answer.Stats = api.StatsOf(answer.Runs)
 	for _, m := range a.history.Missed(name, shownMissed) {
-		answer.Missed = append(answer.Missed, api.Missed{
-			Firing: api.At(m.Firing), At: api.At(m.At), Code: m.Code, Reason: m.Reason,
-		})
+		answer.Missed = append(answer.Missed, apiMissed(m))
 	}
 	a.json(w, answer)
+}
+
+func apiMissed(m history.Missed) api.Missed {
+	return api.Missed{Firing: api.At(m.Firing), At: api.At(m.At), Code: m.Code, Reason: m.Reason}
 }
 
 func (a *httpAPI) start(w http.ResponseWriter, r *http.Request) {

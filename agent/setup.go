@@ -61,6 +61,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	a.coordination = newCoordination(log.Named("cluster"), dispatcher.SetCoordinator)
 	a.web = newWebServer(log.Named("http"), (&httpAPI{
 		log:          log.Named("http"),
+		node:         a.node,
 		dispatcher:   dispatcher,
 		history:      hist,
 		coordination: a.coordination,
