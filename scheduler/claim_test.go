@@ -263,6 +263,50 @@ func TestClaimedFiringsStayClaimed(t *testing.T) {
 	})
 }
 
+// A clock that jumps ahead and comes back blocks nothing that was not claimed.
+func TestClaimsAfterAJumpAhead(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		c := newFakeCoordinator(leading(time.Now()))
+		h.begin(true, c, testJob(t, "j", "*/10 * * * *", policy(election.Leader)))
+		wait(10*time.Minute + 30*time.Second)
+		h.offset.Add(int64(6*time.Hour + 9*time.Minute + 40*time.Second)) // 06:20:10
+		wait(clockCheck)
+		h.offset.Store(0)
+		wait(20 * time.Minute)
+		equal(t, "asked", c.askedFor("j"), []string{"00:10:00", "06:20:00", "00:20:00", "00:30:00"})
+	})
+}
+
+// hastyCoordinator is gone by the time its view is used.
+type hastyCoordinator struct {
+	*fakeCoordinator
+	hook func()
+}
+
+func (c *hastyCoordinator) View() *election.View {
+	v := c.fakeCoordinator.View()
+	c.hook()
+	return v
+}
+
+// A view is only used for as long as its coordinator is in charge.
+func TestCoordinatorReplacedMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		next := newFakeCoordinator(following())
+		c := &hastyCoordinator{newFakeCoordinator(leading(time.Now())), func() {}}
+		at := time.Now().Add(time.Minute)
+		c.hook = func() {
+			if !time.Now().Before(at) {
+				h.SetCoordinator(next)
+			}
+		}
+		h.begin(true, c, testJob(t, "j", "* * * * *", policy(election.Leader)))
+		wait(90 * time.Second)
+		equal(t, "asked", append(c.askedFor("j"), next.askedFor("j")...), nil)
+		equal(t, "decisions", h.verdicts("j"), []string{"skipped not-leader x1"})
+	})
+}
+
 func TestQuiesceEndsClaims(t *testing.T) {
 	bubble(t, func(t *testing.T, h *harness) {
 		c := newFakeCoordinator(leading(time.Now()))

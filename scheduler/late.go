@@ -84,9 +84,6 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 			d.parkedOver(f, v)
 			continue
 		case v.Action != election.Run:
-			if v.Owner == "" {
-				v.Owner = f.verdict.Owner // whoever was to run it before
-			}
 			f.verdict = v
 		case !d.needsClaim(job):
 			if d.inheritsFrom(f) {

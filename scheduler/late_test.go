@@ -105,6 +105,15 @@ func TestLateStartOfLeaderJobs(t *testing.T) {
 			equal(t, "starts", h.runner.of("j"), []string{"01:00:10"})
 		})
 	})
+	t.Run("a late wake-up without a quorum is a loss", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.begin(true, newFakeCoordinator(alone(time.Now())), testJob(t, "j", "* * * * *", leader))
+			wait(51 * time.Second)
+			h.offset.Add(int64(2*time.Minute + 50*time.Second))
+			wait(clockCheck)
+			equal(t, "missed", h.history.missedOf("j"), []string{"00:01:00 superseded", "00:02:00 superseded", "00:03:00 no-quorum"})
+		})
+	})
 	t.Run("a late wake-up of a follower is not its loss", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			c := newFakeCoordinator(following())
@@ -185,4 +194,19 @@ func clusterWithout(lastSeen time.Time) *election.View {
 	s.Peers[0].Status, s.Peers[0].JobSetID = election.StatusDrifted, "v1:y"
 	s.Peers[1].MutualAgreeing = []string{"b"}
 	return election.NewView(s)
+}
+
+func TestElsewhere(t *testing.T) {
+	d := newHarness(t)
+	for want, decisions := range map[bool][]election.Decision{
+		true: {{Code: election.CodeNotLeader, Owner: "a"}, {Code: election.CodeNotOwner, Owner: "c"}, {Code: election.CodeTwin, Owner: me}},
+		false: {{Code: election.CodeNotLeader, Owner: me}, {Code: election.CodeConflict, Owner: "a"}, {Code: election.CodeNoQuorum},
+			{Code: election.CodeHold, Owner: "a"}, {Code: election.CodeNoLeader}, {Code: election.CodeNoManager}},
+	} {
+		for _, v := range decisions {
+			if d.elsewhere(v) != want {
+				t.Errorf("%+v: %t", v, !want)
+			}
+		}
+	}
 }

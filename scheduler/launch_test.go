@@ -202,6 +202,55 @@ func TestCancelWhileReplacing(t *testing.T) {
 	})
 }
 
+// A process that is being started when its job is cancelled is ended.
+func TestCancelWhileStarting(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		release := make(chan struct{})
+		h.runner.behave = func(string, int) behaviour { return behaviour{lasts: time.Hour, hang: release} }
+		h.begin(false, nil, testJob(t, "j", "* * * * *"))
+		wait(time.Minute)
+		if s, _ := h.Job("j"); !s.Running || len(s.PIDs) != 0 {
+			t.Errorf("status %+v", s)
+		}
+		time.AfterFunc(time.Second, func() { close(release) })
+		if err := h.CancelJob(context.Background(), "j"); err != nil {
+			t.Error(err)
+		}
+		if now := time.Now().UTC().Format("15:04:05"); now != "00:01:01" {
+			t.Errorf("it ended at %s", now)
+		}
+		equal(t, "history", h.history.of("j"), []string{"cancelled 1 cancelled via web UI"})
+	})
+}
+
+// What waits for a launcher when its job is disabled or its deadline passes is not started.
+func TestQueuedTooLong(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		h.launcher.width = 1
+		release := make(chan struct{})
+		h.runner.behave = func(job string, _ int) behaviour {
+			if job == "slow" {
+				return behaviour{hang: release}
+			}
+			return behaviour{}
+		}
+		jobs := []*Job{testJob(t, "slow", "0 * * * *"), testJob(t, "off", "0 * * * *"),
+			testJob(t, "late", "0 * * * *", startsWithin(5*time.Second)), testJob(t, "fine", "0 * * * *")}
+		h.begin(false, nil, jobs...)
+		wait(time.Hour + 10*time.Second)
+		off := *jobs[1]
+		off.Enabled = false
+		h.Apply(Plan{Jobs: []*Job{jobs[0], &off, jobs[2], jobs[3]}})
+		close(release)
+		synctest.Wait()
+		for job, want := range map[string][]string{"off": nil, "late": nil, "fine": {"01:00:10"}} {
+			equal(t, job, h.runner.of(job), want)
+		}
+		equal(t, "off", h.verdicts("off"), []string{"skipped removed x1"})
+		equal(t, "late", h.history.missedOf("late"), []string{"01:00:00 late"})
+	})
+}
+
 func TestStop(t *testing.T) {
 	bubble(t, func(t *testing.T, h *harness) {
 		h.runner.behave = func(string, int) behaviour { return behaviour{lasts: 30 * time.Second, stubborn: time.Second} }

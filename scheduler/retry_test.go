@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -91,6 +92,9 @@ func TestRetries(t *testing.T) {
 			if s.Retry == nil || s.Retry.Attempt != 2 || !s.Retry.At.IsZero() {
 				t.Errorf("retry %+v", s.Retry)
 			}
+			if s.LastDecision.Outcome != DecidedDeferred || s.LastDecision.Code != CodeRunning {
+				t.Errorf("decided %+v", s.LastDecision)
+			}
 			wait(time.Minute)
 			equal(t, "starts", h.runner.of("j"), []string{"01:00:00", "01:00:05", "01:00:35"})
 			equal(t, "history", h.history.of("j"), []string{"failure 1 " + failed, "failure 1 " + failed, "failure 2 " + failed})
@@ -107,6 +111,89 @@ func TestRetries(t *testing.T) {
 			if got := h.runner.of("j"); len(got) != 1 {
 				t.Errorf("starts %v", got)
 			}
+		})
+	})
+	t.Run("a manual start joins what is going on", func(t *testing.T) {
+		for name, c := range map[string]struct {
+			code   int // of the manual run
+			starts []string
+		}{
+			// It fails: the pending retry stays the only one. It succeeds: none is needed.
+			"and fails":    {1, []string{"01:00:00", "01:00:05", "01:00:10", "01:00:30"}},
+			"and succeeds": {0, []string{"01:00:00", "01:00:05"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				bubble(t, func(t *testing.T, h *harness) {
+					h.runner.behave = func(_ string, n int) behaviour {
+						if n == 2 {
+							return behaviour{code: c.code}
+						}
+						return behaviour{code: 1}
+					}
+					h.begin(false, nil, testJob(t, "j", "0 * * * *", retries(2, 10*time.Second, time.Minute)))
+					wait(time.Hour + 5*time.Second)
+					if err := h.StartJob(context.Background(), "j"); err != nil {
+						t.Fatal(err)
+					}
+					wait(5 * time.Minute)
+					equal(t, "starts", h.runner.of("j"), c.starts)
+				})
+			})
+		}
+	})
+	t.Run("a cancelled job has none", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.runner.behave = func(_ string, n int) behaviour {
+				return behaviour{code: 1, lasts: time.Duration(n-1) * time.Hour}
+			}
+			h.begin(false, nil, testJob(t, "j", "0 1 * * *", retries(2, 10*time.Second, time.Minute)))
+			wait(time.Hour + 5*time.Second) // the first run failed
+			if err := errors.Join(h.StartJob(context.Background(), "j"), h.CancelJob(context.Background(), "j")); err != nil {
+				t.Fatal(err)
+			}
+			wait(5 * time.Minute)
+			equal(t, "starts", h.runner.of("j"), []string{"01:00:00", "01:00:05"})
+		})
+	})
+	t.Run("none begins while the agent stops", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.runner.behave = func(string, int) behaviour { return behaviour{code: 1, lasts: time.Minute} }
+			h.begin(false, nil, testJob(t, "j", "0 * * * *", retries(2, 10*time.Second, time.Minute)))
+			wait(time.Hour + time.Second)
+			h.Quiesce()
+			wait(5 * time.Minute)
+			equal(t, "starts", h.runner.of("j"), []string{"01:00:00"})
+			if s, _ := h.Job("j"); s.Retry != nil {
+				t.Errorf("retry %+v", s.Retry)
+			}
+			for _, e := range h.events {
+				if e.Kind == RunFinished && (e.Permanent || !e.RetryAt.IsZero()) {
+					t.Errorf("event %+v", e)
+				}
+			}
+		})
+	})
+	t.Run("one that was about to start when its job was cancelled", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.launcher.width = 1
+			release := make(chan struct{})
+			h.runner.behave = func(job string, n int) behaviour {
+				switch {
+				case job == "slow":
+					return behaviour{hang: release}
+				case n == 2: // by hand
+					return behaviour{lasts: time.Hour}
+				}
+				return behaviour{code: 1}
+			}
+			h.begin(false, nil, testJob(t, "j", "0 1 * * *", retries(2, 30*time.Second, time.Minute)), testJob(t, "slow", "10 0 1 * * * *"))
+			wait(time.Hour + time.Minute) // the retry waits behind the slow one
+			if err := errors.Join(h.StartJob(context.Background(), "j"), h.CancelJob(context.Background(), "j")); err != nil {
+				t.Fatal(err)
+			}
+			close(release)
+			wait(time.Hour)
+			equal(t, "starts", h.runner.of("j"), []string{"01:00:00", "01:01:00"})
 		})
 	})
 	t.Run("the job's end is theirs", func(t *testing.T) {

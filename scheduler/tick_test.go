@@ -149,6 +149,18 @@ func TestReloadLosesAndDoublesNothing(t *testing.T) {
 	})
 }
 
+// What is due when a reload comes is due by the old configuration.
+func TestReloadAtTheInstant(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		h.begin(false, nil, testJob(t, "j", "* * * * *"))
+		wait(59 * time.Second)
+		h.offset.Add(int64(time.Second)) // the loop sleeps on
+		h.Apply(Plan{Jobs: []*Job{testJob(t, "j", "0 * * * *")}})
+		synctest.Wait()
+		equal(t, "starts", h.runner.of("j"), []string{"00:00:59"})
+	})
+}
+
 // One job hangs while it is started: the others are not late.
 func TestASlowStartDelaysNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, h *harness) {
