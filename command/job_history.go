@@ -64,17 +64,28 @@ func (c *jobHistoryCommand) Run(args []string) int {
 	c.printf("%s: %s\n", plain(name), statsText(&runs.Stats))
 	if list := runs.Runs[max(0, len(runs.Runs)-c.newest):]; len(list) > 0 {
 		c.printf("\n")
-		table(c.Stdout, []string{"ENDED", "OUTCOME", "EXIT", "TOOK", "TRIGGER", "NODE", "REASON"}, runRows(list))
+		table(c.Stdout, runHeader(), runRows(list))
 	}
-	if list := runs.Missed[max(0, len(runs.Missed)-c.newest):]; len(list) > 0 {
-		rows := make([][]string, len(list))
-		for i, m := range list {
-			rows[i] = []string{instantText(m.Firing), m.Code, m.Reason}
-		}
-		c.printf("\n")
-		table(c.Stdout, []string{"MISSED", "CAUSE", "REASON"}, rows)
-	}
+	c.missed(runs.Missed[max(0, len(runs.Missed)-c.newest):])
 	return exitOK
+}
+
+// missed lists firings that did not run, if there are any.
+func (m *Meta) missed(list []api.Missed) {
+	if len(list) == 0 {
+		return
+	}
+	rows := make([][]string, len(list))
+	for i, f := range list {
+		rows[i] = []string{instantText(f.Firing), f.Code, f.Reason}
+	}
+	m.printf("\n")
+	table(m.Stdout, []string{"MISSED", "CAUSE", "REASON"}, rows)
+}
+
+// runHeader names the columns of runRows.
+func runHeader() []string {
+	return []string{"ENDED", "OUTCOME", "EXIT", "TOOK", "TRIGGER", "NODE", "REASON"}
 }
 
 func runRows(runs []api.Run) [][]string {

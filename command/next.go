@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"slices"
 	"time"
@@ -26,19 +25,9 @@ func (c *nextCommand) flags() *flag.FlagSet {
 	c.source.add(fs, &c.Env)
 	fs.IntVar(&c.count, "n", 10, "How many firings to list: `COUNT`, 10 by default.")
 	fs.StringVar(&c.job, "job", "", "List the firings of this `JOB` alone.")
-	fs.Func("from", "List what fires after this `INSTANT`, in RFC 3339 form or as a date (midnight UTC). Now by default.", c.setFrom)
+	fs.Func("from", "List what fires after this `INSTANT`, in RFC 3339 form or as a date (midnight UTC). Now by default.", setInstant(&c.from))
 	c.formatFlag(fs)
 	return fs
-}
-
-func (c *nextCommand) setFrom(value string) error {
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, value); err == nil {
-			c.from = t
-			return nil
-		}
-	}
-	return errors.New("write it like 2026-03-29T01:30:00Z or 2026-03-29")
 }
 
 // Synopsis implements cli.Command.

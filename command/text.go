@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -55,6 +56,20 @@ func plain(text string) string {
 }
 
 func unprintable(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }
+
+// setInstant returns the setter of an option that names an instant: in RFC 3339 form,
+// as the tables show it, or as a date, which means midnight UTC.
+func setInstant(at *time.Time) func(string) error {
+	return func(value string) error {
+		for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", time.DateOnly} {
+			if t, err := time.Parse(layout, value); err == nil {
+				*at = t
+				return nil
+			}
+		}
+		return errors.New("write it like 2026-03-29T01:30:00Z or 2026-03-29")
+	}
+}
 
 // ago says in words how long before now an instant was, "" for the zero instant.
 func ago(t, now time.Time) string {
