@@ -20,7 +20,7 @@ import (
 // Agent is one yacron2 process.
 type Agent struct {
 	opts Options
-	root hclog.Logger // parent of every component's logger
+	logs *logs // whose root is the parent of every component's logger
 	log  hclog.Logger
 	node string
 	// instanceID tells this process from every other, whatever is rebuilt in it.
@@ -58,21 +58,24 @@ func New(opts Options) (*Agent, error) {
 	if diags.HasErrors() {
 		return nil, diags.Errors()
 	}
-	log, err := newLogger(opts.Stderr, firstOf(opts.LogLevel, cfg.Logging.Level), firstOf(opts.LogFormat, cfg.Logging.Format))
+	node, err := nodeName(opts, cfg)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, root: log, log: log.Named("agent"), instanceID: newInstanceID()}
-	if a.node, err = nodeName(opts, cfg); err != nil {
+	logs := newLogs(opts.Stdout, opts.Stderr)
+	target, err := logs.open(logSettings(opts, cfg))
+	if err != nil {
 		return nil, err
 	}
-	if err := a.wire(log, cfg); err != nil {
-		return nil, errors.Join(err, a.down.unwind(context.Background()))
+	logs.use(target)
+	a := &Agent{opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID()}
+	if err := a.wire(logs.root, cfg); err != nil {
+		return nil, errors.Join(err, a.down.unwind(context.Background()), logs.close())
 	}
 	now := time.Now()
 	a.loaded.Store(&loadStatus{trigger: TriggerStart, at: now, loadedAt: now, problems: diags})
 	a.seen = stampFiles(a.watched())
-	a.warn(diags)
+	a.logRemarks(diags)
 	a.log.Info("yacron2", "version", version.Version, "node", a.node, "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID)
 	return a, nil
 }
@@ -158,7 +161,7 @@ func (a *Agent) shutdown(ctx context.Context) error {
 	}
 	err := a.down.unwind(context.WithoutCancel(ctx))
 	a.log.Info("stopped")
-	return err
+	return errors.Join(err, a.logs.close())
 }
 
 // CancelRunning cancels every running job and returns at once. It is what the second

@@ -67,7 +67,7 @@ func (a *Agent) newGossip(cluster *config.Cluster, set jobSet) (backend, error) 
 	g.Running = a.dispatcher.IsRunning
 	g.NeedRunning = a.needRunning
 	g.Summaries = a.summaries
-	g.Logger = a.root
+	g.Logger = a.logs.root
 	m, err := gossip.New(g)
 	if err != nil {
 		return nil, err

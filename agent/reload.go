@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/scheduler/report"
 )
 
 // A Trigger says what asked for the configuration to be read.
@@ -33,7 +34,8 @@ type loadStatus struct {
 
 // load reads the configuration that opts name.
 func load(opts Options) (*config.Config, config.Diagnostics) {
-	sources := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs, Unsupported: unsupported}
+	sources := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs, Unsupported: unsupported,
+		CheckTemplate: report.CheckTemplate}
 	if opts.Dev {
 		sources.Inline = append(sources.Inline, config.Inline{Name: "dev.yaml", Text: devConfig})
 	}
@@ -88,20 +90,22 @@ func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	if err != nil {
 		return diags, fmt.Errorf("web: %w", err)
 	}
-	level, err := parseLevel(firstOf(a.opts.LogLevel, cfg.Logging.Level))
-	if err != nil {
-		return diags, err
-	}
 	switch node, err := nodeName(a.opts, cfg); {
 	case err != nil:
 		return diags, err
 	case node != a.node:
-		return diags, fmt.Errorf("the node name cannot change from %q to %q while the agent runs: restart it", a.node, node)
+		return diags, fmt.Errorf("the node name cannot change from %q to %q while the agent runs: that needs a restart", a.node, node)
+	}
+	// Last, since it opens a file. The one in use is opened anew even if nothing has
+	// changed: whoever renamed it asks for that with a reload.
+	target, err := a.logs.open(logSettings(a.opts, cfg))
+	if err != nil {
+		return diags, err
 	}
 	old := a.config.Load()
-	a.root.SetLevel(level)
+	a.logs.use(target)
 	a.install(ctx, cfg, web)
-	a.warn(diags)
+	a.logRemarks(diags)
 	a.log.Info("configuration loaded", "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID,
 		"job-set-changed", old.JobSetID != cfg.JobSetID)
 	return diags, nil
@@ -119,10 +123,15 @@ func (a *Agent) logProblems(err error) {
 	}
 }
 
-// warn logs the warnings of a configuration.
-func (a *Agent) warn(diags config.Diagnostics) {
-	for _, d := range diags.Warnings() {
-		a.log.Warn("configuration", problemPairs("warning", d)...)
+// logRemarks logs the warnings and notes of a configuration.
+func (a *Agent) logRemarks(diags config.Diagnostics) {
+	for _, d := range diags {
+		switch d.Severity {
+		case config.Warning:
+			a.log.Warn("configuration", problemPairs("warning", d)...)
+		case config.Note:
+			a.log.Info("configuration", problemPairs("note", d)...)
+		}
 	}
 }
 
