@@ -6,6 +6,13 @@ import "github.com/yacron2/yacron2/agent/config"
 // running any of it.
 func Load(opts Options) (*config.Config, config.Diagnostics) { return load(opts) }
 
+// Explain is Load, and fills Config.Explanation: each value, and where it came from.
+func Explain(opts Options) (*config.Config, config.Diagnostics) {
+	s := sources(opts)
+	s.Explain = true
+	return config.Load(s)
+}
+
 // CheckListen reports everything that would keep the HTTP API of web from serving: an
 // address that cannot be bound, a certificate that cannot be used, a token that does
 // not resolve. It binds each address for a moment, so that those of a running agent

@@ -33,13 +33,16 @@ type loadStatus struct {
 }
 
 // load reads the configuration that opts name.
-func load(opts Options) (*config.Config, config.Diagnostics) {
-	sources := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs, Unsupported: unsupported,
+func load(opts Options) (*config.Config, config.Diagnostics) { return config.Load(sources(opts)) }
+
+// sources returns where opts say that the configuration is.
+func sources(opts Options) config.Sources {
+	s := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs, Unsupported: unsupported,
 		CheckTemplate: report.CheckTemplate}
 	if opts.Dev {
-		sources.Inline = append(sources.Inline, config.Inline{Name: "dev.yaml", Text: devConfig})
+		s.Inline = append(s.Inline, config.Inline{Name: "dev.yaml", Text: devConfig})
 	}
-	return config.Load(sources)
+	return s
 }
 
 // Reload reads the configuration again and puts all of it into effect, or nothing: on
