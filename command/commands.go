@@ -51,6 +51,8 @@ func entries() []entry {
 		{"job run", sectionCluster, func(m Meta) cli.Command { return &jobRunCommand{Meta: m} }, argJob},
 		{"job cancel", sectionCluster, func(m Meta) cli.Command { return &jobCancelCommand{Meta: m} }, argJob},
 		{"validate", sectionFiles, func(m Meta) cli.Command { return &validateCommand{Meta: m} }, argPaths},
+		{"config", "", configGroup, argNone},
+		{"config show", sectionFiles, func(m Meta) cli.Command { return &configShowCommand{Meta: m} }, argPaths},
 		{"next", sectionFiles, func(m Meta) cli.Command { return &nextCommand{Meta: m} }, argPaths},
 		{"tls", "", tlsGroup, argNone},
 		{"tls ca", "", tlsCAGroup, argNone},

@@ -78,7 +78,7 @@ func TestMisuse(t *testing.T) {
 	} {
 		run(t, nil, test.args...).expect(t, exitMisuse, nil, []string{"error: ", test.want})
 	}
-	for _, words := range []string{"job", "tls", "tls ca", "tls cert"} {
+	for _, words := range []string{"job", "config", "tls", "tls ca", "tls cert"} {
 		run(t, nil, strings.Fields(words)...).expect(t, exitMisuse, nil, []string{"Usage: yacron2 " + words, "Subcommands:"})
 	}
 }
