@@ -101,8 +101,7 @@ func (d *Dispatcher) abandonRetry(e *entry, reason string) {
 // armRetry arms the next retry after a failed run of job and returns when it is due;
 // zero: none is left. mu is held.
 func (d *Dispatcher) armRetry(r *retryState, job *Job) (due time.Time) {
-	if r == nil || r.cancelled || d.phase != phaseRunning ||
-		job.Retry.Maximum >= 0 && r.count >= job.Retry.Maximum {
+	if r == nil || r.cancelled || job.Retry.Maximum >= 0 && r.count >= job.Retry.Maximum {
 		return time.Time{}
 	}
 	if !r.armed && !r.queued {

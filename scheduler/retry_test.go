@@ -155,6 +155,23 @@ func TestRetries(t *testing.T) {
 			equal(t, "starts", h.runner.of("j"), []string{"01:00:00", "01:00:05"})
 		})
 	})
+	t.Run("a cancelled older instance ends them as well", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.runner.behave = func(_ string, n int) behaviour {
+				if n == 1 {
+					return behaviour{lasts: time.Hour}
+				}
+				return behaviour{code: 1}
+			}
+			h.begin(false, nil, testJob(t, "j", "1,2 0 * * *", retries(2, 10*time.Second, time.Minute)))
+			wait(2*time.Minute + time.Second)
+			if err := h.CancelJob(context.Background(), "j"); err != nil {
+				t.Fatal(err)
+			}
+			wait(5 * time.Minute)
+			equal(t, "starts", h.runner.of("j"), []string{"00:01:00", "00:02:00"})
+		})
+	})
 	t.Run("none begins while the agent stops", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			h.runner.behave = func(string, int) behaviour { return behaviour{code: 1, lasts: time.Minute} }
