@@ -15,7 +15,8 @@ import (
 )
 
 // Config describes one node of a gossip cluster. DefaultConfig fills what has a
-// default; everything but the callbacks is fixed for the life of a Manager.
+// default. All of it is fixed for the life of a Manager, but for what SetJobSet and
+// Retune replace.
 type Config struct {
 	// NodeName is the node's stable name, unique in the cluster: 1 to 256 printable
 	// characters.
@@ -35,9 +36,9 @@ type Config struct {
 	// VerifyPeerNames refuses clients whose certificate names no configured peer.
 	VerifyPeerNames bool
 
-	// Interval is the time from one scheduled round to the next.
-	Interval time.Duration
-	// DriftAfter is the number of rounds after which another job set counts as drift.
+	// Interval is the time from one scheduled round to the next, DriftAfter the number
+	// of rounds after which another job set counts as drift. Retune replaces both.
+	Interval   time.Duration
 	DriftAfter int
 	// ConnectTimeout bounds one connection attempt, and one exchange.
 	ConnectTimeout time.Duration

@@ -36,9 +36,12 @@ type Manager struct {
 	ranHere  sync.Map // oneShot → struct{}: those that MarkRebootRan was told of
 	links    []*link
 
+	interval atomic.Int64 // time.Duration from one scheduled round to the next
+
 	updates chan struct{}
 	dirty   chan struct{} // a new view is to be looked at for the log
 	told    chan struct{} // peers are to be told of a new version
+	retuned chan struct{} // the interval has changed
 
 	// life guards the phases; run is what Start built.
 	life  sync.Mutex
@@ -117,7 +120,9 @@ func New(cfg Config) (*Manager, error) {
 		hello:   hello{ProtocolMin: protocolMin, ProtocolMax: protocolMax, Instance: cfg.InstanceID},
 		creds:   &credentials{caFile: cfg.CAFile, certFile: cfg.CertFile, keyFile: cfg.KeyFile},
 		updates: make(chan struct{}, 1), dirty: make(chan struct{}, 1), told: make(chan struct{}, 1),
+		retuned: make(chan struct{}, 1),
 	}
+	m.interval.Store(int64(cfg.Interval))
 	m.jobs.Store(newJobSet(cfg.JobSetID, cfg.LeaderJobs))
 	if m.voter = cfg.Voter; m.voter == nil {
 		var err error

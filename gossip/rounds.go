@@ -16,22 +16,28 @@ const checkEvery = time.Minute
 func (m *Manager) runRounds(ctx context.Context) {
 	rounds := time.NewTimer(0)
 	defer rounds.Stop()
-	checks := time.NewTicker(min(checkEvery, m.cfg.Interval))
+	interval := time.Duration(m.interval.Load())
+	checks := time.NewTicker(min(checkEvery, interval))
 	defer checks.Stop()
+	began := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-checks.C:
 			m.check()
+			continue
+		case <-m.retuned:
+			interval = time.Duration(m.interval.Load())
+			checks.Reset(min(checkEvery, interval))
 		case <-rounds.C:
-			began := time.Now()
+			began = time.Now()
 			m.check()
 			if !m.round(ctx) {
 				return
 			}
-			rounds.Reset(max(m.cfg.Interval-time.Since(began), 0))
 		}
+		rounds.Reset(max(interval-time.Since(began), 0))
 	}
 }
 
