@@ -240,3 +240,12 @@ func BenchmarkReload(b *testing.B) {
 		a.Apply(plan)
 	}
 }
+
+// BenchmarkStatus is what one poll of a dashboard asks for with 10,000 jobs.
+func BenchmarkStatus(b *testing.B) {
+	a := newBenchAgent(b, noProcess{}, true, 10000)
+	b.ReportAllocs()
+	for b.Loop() {
+		a.Jobs()
+	}
+}

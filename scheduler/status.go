@@ -47,14 +47,25 @@ type Summary struct {
 	Last    *history.Run // nil: none yet
 }
 
+// statusChunk is how many jobs are looked at in one go: thousands of jobs and many
+// viewers must not make a tick wait.
+const statusChunk = 256
+
 // Jobs returns every job in configuration order.
 func (d *Dispatcher) Jobs() []JobStatus {
 	d.mu.Lock()
-	jobs := make([]JobStatus, len(d.jobs))
-	for i, e := range d.jobs {
-		jobs[i] = d.status(e)
-	}
+	entries := d.jobs // replaced as a whole by a reload
 	d.mu.Unlock()
+	jobs := make([]JobStatus, 0, len(entries))
+	for chunk := range slices.Chunk(entries, statusChunk) {
+		d.mu.Lock()
+		for _, e := range chunk {
+			if e.job != nil { // else it was removed meanwhile
+				jobs = append(jobs, d.status(e))
+			}
+		}
+		d.mu.Unlock()
+	}
 	for i := range jobs {
 		jobs[i].LastRun = d.lastRun(jobs[i].Job.Name)
 	}
