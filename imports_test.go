@@ -27,13 +27,14 @@ var mayImport = map[string][]string{
 	"api":     {}, // other programs import it: nothing internal
 	"command": {"api", "agent", "agent/config", "scheduler", "internal/pki", "internal/version"},
 
-	"agent": {"agent/config", "api", "ui", "election", "gossip", "lease/...", "scheduler/...",
+	"agent": {"agent/config", "api", "ui", "election", "gossip", "gossip/votes", "lease/...", "scheduler/...",
 		"internal/version"},
 	"agent/config": {"scheduler", "scheduler/report", "gossip", "lease", "election"},
 
 	// Siblings: each sees the election, none sees another; the agent joins them.
 	"election":         {},
 	"gossip":           {"election", "internal/version"},
+	"gossip/votes":     {"election"},
 	"lease":            {"election"},
 	"lease/etcd":       {"election", "lease"},
 	"lease/kubernetes": {"election", "lease"},
@@ -61,6 +62,7 @@ var testsMayImport = map[string][]string{
 	"*": {"internal/testutil", "internal/pki"},
 
 	".":                    {"api"},
+	"gossip/votes":         {"gossip"}, // whose VoteStore it is
 	"internal/e2e":         {"internal/testcluster", "api", "election"},
 	"internal/testcluster": {"election"},
 }
