@@ -1,7 +1,6 @@
 package run
 
 import (
-	"os"
 	"sync"
 	"syscall"
 
@@ -9,16 +8,15 @@ import (
 )
 
 // child is a started process. Its pidfd, where the kernel has them, serves twice: the
-// network poller tells when the process ends, without a thread blocked for it; and
+// reactor learns from it when the process ends, without a thread blocked for it; and
 // signals to the group go through it, so they can reach no other group, even when
 // the process was reaped and its number given away.
 type child struct {
 	pid      int
 	onReaped func() // may be nil
 
-	mu     sync.Mutex // guards fd, and reaping against signals by number
+	mu     sync.Mutex // guards what follows, and reaping against signals by number
 	fd     int        // pidfd, -1: none
-	file   *os.File   // owns fd, registered with the poller
 	reaped bool
 }
 
@@ -30,9 +28,10 @@ func startChild(l *launch) (*child, error) {
 	}
 	c := &child{fd: -1}
 	attr := &syscall.ProcAttr{
-		Dir: l.spec.Dir,
-		Env: l.spec.Env,
-		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &c.fd},
+		Dir:   l.spec.Dir,
+		Env:   l.spec.Env,
+		Files: l.fds[:],
+		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &c.fd},
 	}
 	if attr.Env == nil {
 		attr.Env = []string{} // nil would inherit
@@ -40,64 +39,53 @@ func startChild(l *launch) (*child, error) {
 	if cred := l.spec.Cred; cred != nil {
 		attr.Sys.Credential = &syscall.Credential{Uid: cred.UID, Gid: cred.GID, Groups: cred.Groups}
 	}
-	fds := make([]uintptr, len(l.files))
-	for i, f := range l.files {
-		fds[i] = f.Fd()
-	}
-	attr.Files = fds
 	c.pid, err = syscall.ForkExec(path, l.spec.Argv, attr)
 	if err != nil {
 		return nil, err
 	}
-	if c.fd >= 0 && syscall.SetNonblock(c.fd, true) == nil {
-		c.file = os.NewFile(uintptr(c.fd), "pidfd")
-	}
 	return c, nil
 }
 
-// wait blocks until the process has ended and reaps it.
-func (c *child) wait() exit {
-	var status syscall.WaitStatus
-	var usage syscall.Rusage
-	// reap tries without blocking. Under the lock, so that no signal is sent by
-	// number to a process that is gone.
-	reap := func(uintptr) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.reaped {
-			return true
-		}
-		for {
-			pid, err := syscall.Wait4(c.pid, &status, syscall.WNOHANG, &usage)
-			if err == syscall.EINTR {
-				continue
-			}
-			// An error means that someone else took the status; there is
-			// nothing left to wait for.
-			c.reaped = pid == c.pid || err != nil
-			if err != nil {
-				status = lostStatus
-			}
-			return c.reaped
-		}
-	}
-	if c.file != nil {
-		if raw, err := c.file.SyscallConn(); err == nil {
-			raw.Read(reap) // fails where pidfds cannot be polled
-		}
-	}
-	for !reap(0) {
-		c.block()
-	}
-	if c.onReaped != nil {
-		c.onReaped()
-	}
-	return exitOf(status, &usage)
+// descriptor returns the pidfd, which becomes readable at the end; -1: none.
+func (c *child) descriptor() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fd
 }
 
-// lostStatus stands for the status of a process that was reaped by someone else:
-// exit code 255.
-const lostStatus = syscall.WaitStatus(255 << 8)
+// lostCode is the exit code of a process whose status was taken by someone else.
+const lostCode = 255
+
+// reap takes the status of the process if it has ended; false if not, or once it was
+// taken. It holds the lock, so that no signal is sent by number to a process that is
+// gone.
+func (c *child) reap() (e exit, ok bool) {
+	var status syscall.WaitStatus
+	var usage syscall.Rusage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reaped {
+		return exit{}, false
+	}
+	for {
+		pid, err := syscall.Wait4(c.pid, &status, syscall.WNOHANG, &usage)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			e = exit{code: lostCode}
+		case pid != c.pid:
+			return exit{}, false
+		default:
+			e = exitOf(status, &usage)
+		}
+		c.reaped = true
+		if c.onReaped != nil {
+			c.onReaped()
+		}
+		return e, true
+	}
+}
 
 // block waits in the kernel until the process can be reaped: for kernels without
 // pidfds, at the price of a thread.
@@ -135,10 +123,8 @@ func (c *child) signal(sig syscall.Signal) error {
 func (c *child) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file != nil {
-		c.file.Close()
-	} else if c.fd >= 0 {
+	if c.fd >= 0 {
 		syscall.Close(c.fd)
+		c.fd = -1
 	}
-	c.file, c.fd = nil, -1
 }

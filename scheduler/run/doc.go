@@ -19,10 +19,15 @@
 //
 // # What a run costs
 //
-// One goroutine for the process, parked in the network poller on a pidfd (so no
-// thread is blocked per running job), and one per captured stream. Streams read
-// into pooled buffers which they take only when there is something to read: a silent
-// job holds none. Nothing is left when Done is closed, with one exception: a
+// On Linux one goroutine waits for all runs: an epoll instance of the package holds the
+// pidfd of every process and the pipe of every captured stream, so a run that is
+// silent costs descriptors, but no goroutine, no thread and no buffer. A stream gets a
+// goroutine and a pooled buffer while there is something to read. Elsewhere there is
+// one goroutine per process and per captured stream. Start may be called from a few
+// goroutines at once: a fork waits until its child has called exec, and on a busy
+// machine those waits pass together.
+//
+// Nothing is left when Done is closed and no other run goes on, with one exception: a
 // goroutine that is stuck in a Write to Spec.Stdout or Spec.Stderr stays until that
 // Write returns.
 //

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"os"
+	"io"
 	"sync"
 	"time"
 )
@@ -19,6 +19,10 @@ const (
 	// process has ended.
 	groupPollMin = 5 * time.Millisecond
 	groupPollMax = 100 * time.Millisecond
+
+	// inlineResult is the most retained text, in bytes, that is put together where
+	// the end of a run is noticed, and not in a goroutine of its own.
+	inlineResult = 64 << 10
 )
 
 // Process is one run of one command, from Start to its Result. All methods are safe
@@ -28,20 +32,23 @@ type Process struct {
 	logger      logger
 	log         *Log
 	streams     [2]*stream // by tag; nil: not captured
-	done        chan struct{}
-	result      Result // complete when done is closed
+	child       *child     // nil: not started
+	watching
 
-	child *child // nil: not started
+	done   chan struct{}
+	result Result // complete when done is closed; until then of whoever settles
 
 	mu         sync.Mutex // guards what follows
-	exited     bool       // the process has ended; its group may live on
-	over       bool       // the run has ended
+	open       int        // streams that have not ended
+	exit       exit
+	exited     bool // the process has ended; its group may live on
+	settling   bool // someone brings the run to its end
+	over       bool // the run has ended
 	timedOut   bool
 	cancelled  bool
 	ending     bool          // the group was told to end
 	killed     bool          // the group was sent SIGKILL
-	endingCh   chan struct{} // closed with ending
-	killedCh   chan struct{} // closed with killed
+	changed    chan struct{} // closed when ending or killed changes; nil: nobody waits
 	limitTimer *time.Timer   // ExecutionTimeout
 	killTimer  *time.Timer   // KillTimeout
 }
@@ -65,13 +72,11 @@ func start(spec *Spec, fork func(*launch) (*child, error)) *Process {
 		logger:      logger{spec.Logger},
 		log:         newLog(),
 		done:        make(chan struct{}),
-		endingCh:    make(chan struct{}),
-		killedCh:    make(chan struct{}),
 	}
 	p.result.StartedAt = time.Now()
 	l := launch{spec: spec}
 	defer l.close()
-	if err := p.open(spec, &l); err != nil {
+	if err := p.prepare(&l); err != nil {
 		p.fail(spec, err)
 		return p
 	}
@@ -84,69 +89,56 @@ func start(spec *Spec, fork func(*launch) (*child, error)) *Process {
 	p.child = c
 	p.result.PID = c.pid
 	if spec.ExecutionTimeout > 0 {
+		p.mu.Lock() // it may be over before it is set
 		p.limitTimer = time.AfterFunc(spec.ExecutionTimeout, p.timeout)
+		p.mu.Unlock()
 	}
-	for _, s := range p.streams {
-		if s != nil {
-			go s.pump() // waited for in drain
-		}
-	}
-	go p.supervise() // ends by closing done
+	p.watch()
 	return p
 }
 
-// launch is what a child is started with.
-type launch struct {
-	spec  *Spec
-	files [3]*os.File // standard input, output, error
-	own   []*os.File  // to be closed once the child has them
-}
-
-func (l *launch) close() {
-	for _, f := range l.own {
-		f.Close()
-	}
-}
-
-// open makes the standard files of the child and the captured streams.
-func (p *Process) open(spec *Spec, l *launch) error {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
+// prepare makes the standard files of the child and the captured streams.
+func (p *Process) prepare(l *launch) error {
+	if err := p.join(); err != nil {
 		return err
 	}
-	l.own = append(l.own, null)
-	l.files[0] = null
-	for tag, captured := range [...]bool{spec.CaptureStdout, spec.CaptureStderr} {
-		l.files[1+tag] = null
+	if err := l.open(); err != nil {
+		return err
+	}
+	for tag, captured := range [...]bool{l.spec.CaptureStdout, l.spec.CaptureStderr} {
 		if captured {
-			r, w, err := newPipe()
-			if err != nil {
+			s := newStream(l.spec, uint8(tag), p)
+			if err := l.pipe(1+tag, s); err != nil {
 				return err
 			}
-			l.own = append(l.own, w)
-			l.files[1+tag] = w
-			p.streams[tag] = newStream(spec, uint8(tag), p.log, r)
+			p.streams[tag] = s
+			p.open++
 			continue
 		}
-		inherited := fileOf(spec.Stdout)
-		if streamNames[tag] == StderrName {
-			inherited = fileOf(spec.Stderr)
-		}
-		if inherited != nil {
-			l.files[1+tag] = inherited
+		if f := fileOf(l.spec.output(uint8(tag))); f != nil {
+			l.inherit(1+tag, f)
 		}
 	}
 	return nil
+}
+
+// output returns where a stream is re-emitted to.
+func (s *Spec) output(tag uint8) io.Writer {
+	if streamNames[tag] == StderrName {
+		return s.Stderr
+	}
+	return s.Stdout
 }
 
 // fail ends a run that was not started.
 func (p *Process) fail(spec *Spec, err error) {
 	for tag, s := range p.streams {
 		if s != nil {
-			s.file.Close()
+			s.discard()
 			p.streams[tag] = nil
 		}
 	}
+	p.unwatch()
 	p.result.FinishedAt = time.Now()
 	p.result.ExitCode, p.result.StartError = explain(spec, err)
 	p.result.Stdout.Captured = spec.CaptureStdout
@@ -184,157 +176,68 @@ func (p *Process) Lines() []Line { return p.log.Lines() }
 // Subscribe follows the captured streams; the subscription must be closed.
 func (p *Process) Subscribe() *Subscription { return p.log.Subscribe() }
 
-// Cancel ends the run: SIGTERM to its group and, after KillTimeout, SIGKILL. It does
-// not wait; Done tells. It has no effect on a run that has ended.
-func (p *Process) Cancel() {
+// processEnded is told that the process has ended.
+func (p *Process) processEnded(e exit) {
+	now := time.Now()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over {
-		return
-	}
-	p.cancelled = true
-	p.endGroup()
-}
-
-func (p *Process) timeout() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// A process that has ended in time keeps its exit code, even if a helper
-	// holds up its run.
-	if p.exited || p.cancelled {
-		return
-	}
-	p.timedOut = true
-	p.endGroup()
-}
-
-// endGroup tells the group to end, once; p.mu is held.
-func (p *Process) endGroup() {
-	if p.ending {
-		return
-	}
-	p.ending = true
-	close(p.endingCh)
-	if p.killTimeout <= 0 {
-		p.killGroup()
-		return
-	}
-	p.child.terminateGroup()
-	p.killTimer = time.AfterFunc(p.killTimeout, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.killGroup()
-	})
-}
-
-// killGroup sends SIGKILL to the group unless the run is over; p.mu is held.
-func (p *Process) killGroup() {
-	if p.over || p.killed {
-		return
-	}
-	p.killed = true
-	p.child.killGroup()
-	close(p.killedCh)
-}
-
-// supervise sees the run to its end.
-func (p *Process) supervise() {
-	e := p.child.wait()
-	p.result.FinishedAt = time.Now()
-	p.mu.Lock()
-	p.exited = true
+	p.exit, p.exited = e, true
+	p.result.FinishedAt = now
 	if p.limitTimer != nil {
 		p.limitTimer.Stop()
 	}
 	p.mu.Unlock()
+	p.advance()
+}
 
-	p.outlive()
-	stuck := p.drain()
+// streamEnded is told that one of the streams has ended.
+func (p *Process) streamEnded() {
+	p.mu.Lock()
+	p.open--
+	p.mu.Unlock()
+	p.advance()
+}
 
+// advance sees to the end of the run once the process has ended: at once if nothing
+// is left to wait for, otherwise in a goroutine that ends with the run.
+func (p *Process) advance() {
+	p.mu.Lock()
+	if !p.exited || p.settling {
+		p.mu.Unlock()
+		return
+	}
+	p.settling = true
+	plain := p.open == 0 && !p.ending
+	p.mu.Unlock()
+	if plain && p.retained() <= inlineResult {
+		p.finish(nil)
+		return
+	}
+	go p.settle() // ends by closing done
+}
+
+func (p *Process) retained() (n int) {
+	for _, s := range p.streams {
+		if s != nil {
+			n += s.size()
+		}
+	}
+	return n
+}
+
+// finish puts the Result together and publishes it.
+func (p *Process) finish(notes []string) {
 	p.mu.Lock()
 	p.over = true
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
-	p.result.TimedOut, p.result.Cancelled = p.timedOut, p.cancelled
+	r := &p.result
+	r.TimedOut, r.Cancelled = p.timedOut, p.cancelled
+	e := p.exit
 	p.mu.Unlock()
 	p.child.release()
-	p.complete(e, stuck)
-}
+	p.unwatch()
 
-// outlive waits until a group that was told to end is empty or was killed. A group
-// that was not told to end may live on.
-func (p *Process) outlive() {
-	select {
-	case <-p.endingCh:
-	default:
-		return
-	}
-	pause := groupPollMin
-	for p.child.groupLives() {
-		timer := time.NewTimer(pause)
-		select {
-		case <-p.killedCh:
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		pause = min(2*pause, groupPollMax)
-	}
-}
-
-// drain waits for the streams, at most DrainWait, and then closes them. It returns
-// notes on what was cut off.
-func (p *Process) drain() (notes []string) {
-	grace := time.NewTimer(DrainWait)
-	defer grace.Stop()
-	ending := p.endingCh
-	for _, s := range p.streams {
-		for s != nil {
-			select {
-			case <-s.done:
-				s = nil
-			case <-ending:
-				ending = nil // cancelled meanwhile: its helpers too
-				p.outlive()
-			case <-grace.C:
-				return p.cut()
-			}
-		}
-	}
-	return nil
-}
-
-// cut closes the pipes under whatever still holds them.
-func (p *Process) cut() (notes []string) {
-	grace := time.NewTimer(stuckWait)
-	defer grace.Stop()
-	for _, s := range p.streams {
-		if s == nil {
-			continue
-		}
-		select {
-		case <-s.done:
-			continue
-		default:
-		}
-		s.file.Close()
-		note := s.name + ": closed " + DrainWait.String() + " after the process had ended, while another process held it open"
-		select {
-		case <-s.done:
-		case <-grace.C:
-			grace.Reset(0)
-			note = s.name + ": incomplete, the agent's own output did not take it in time"
-		}
-		p.logger.warn("output cut off", "stream", s.name, "pid", p.result.PID, "reason", note)
-		notes = append(notes, note)
-	}
-	return notes
-}
-
-// complete fills in the Result and publishes it.
-func (p *Process) complete(e exit, notes []string) {
-	r := &p.result
 	r.ExitCode = e.code
 	if r.TimedOut {
 		r.ExitCode = ExitTimeout
@@ -350,4 +253,10 @@ func (p *Process) complete(e exit, notes []string) {
 	r.Notes = notes
 	p.log.end()
 	close(p.done)
+}
+
+// launch is what a child is started with.
+type launch struct {
+	spec *Spec
+	launchFiles
 }

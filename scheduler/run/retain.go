@@ -43,10 +43,16 @@ func (r *retention) add(line []byte, terminated bool) {
 	r.discarded += r.tail.push(line, 0)
 }
 
+// size is the length of what text returns, more or less.
+func (r *retention) size() int { return len(r.head) + r.tail.used() + r.tail.count }
+
 // text joins what was retained.
 func (r *retention) text() string {
+	if len(r.head) == 0 && r.tail.count == 0 {
+		return ""
+	}
 	var b strings.Builder
-	b.Grow(len(r.head) + r.tail.used() + r.tail.count + 64)
+	b.Grow(r.size() + 64)
 	b.Write(r.head)
 	if r.discarded > 0 && r.tail.count > 0 {
 		fmt.Fprintf(&b, "[... %d lines dropped ...]\n", r.discarded)

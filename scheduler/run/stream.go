@@ -32,89 +32,65 @@ var (
 	emission = sync.Pool{New: func() any { return new([]byte) }}
 )
 
-// stream captures one stream of one run.
+// stream captures one stream of one run. The platform's part reads the pipe and calls
+// feed, then emit, and at its end finish, one at a time.
 type stream struct {
-	name   string
-	tag    uint8 // index in streamNames
-	prefix []byte
-	max    int // bytes per line; 0: no limit
-	out    io.Writer
-	log    *Log // its mutex guards the fields marked below
-	logger logger
+	name    string
+	tag     uint8 // index in streamNames
+	job     string
+	format  string // of the prefix
+	max     int    // bytes per line; 0: no limit
+	out     io.Writer
+	log     *Log // its mutex guards the fields marked below
+	process *Process
+	done    chan struct{} // closed when nothing comes any more
 
-	file *os.File
-	done chan struct{} // closed when pump has ended
+	pipe // the platform's part
 
-	// Only pump uses these.
+	// These follow the pipe.
+	prefix   []byte // made with the first line
 	pending  []byte // an unfinished line
 	skipping bool   // within a line that is too long
 	scratch  []byte // for decoding
 
-	// Guarded by log.mu, since a run may end while pump is stuck in a Write.
+	// Guarded by log.mu, since a run may end while a Write is stuck.
 	retained retention
 	tooLong  int   // lines dropped for their length
 	outErr   error // why re-emission stopped
 	detached bool  // the run is over, nothing more counts
 }
 
-func newStream(spec *Spec, tag uint8, log *Log, file *os.File) *stream {
-	out := spec.Stdout
-	if streamNames[tag] == StderrName {
-		out = spec.Stderr
-	}
+func newStream(spec *Spec, tag uint8, p *Process) *stream {
 	return &stream{
 		name:     streamNames[tag],
 		tag:      tag,
-		prefix:   []byte(expandPrefix(spec.StreamPrefix, spec.JobName, streamNames[tag])),
+		job:      spec.JobName,
+		format:   spec.StreamPrefix,
 		max:      max(0, spec.MaxLineLength),
-		out:      out,
-		log:      log,
-		logger:   logger{spec.Logger},
-		file:     file,
+		out:      spec.output(tag),
+		log:      p.log,
+		process:  p,
 		done:     make(chan struct{}),
 		retained: newRetention(max(0, spec.SaveLimit)),
 	}
 }
 
-// pump reads the stream to its end, or until the file is closed under it.
-func (s *stream) pump() {
-	defer close(s.done)
-	defer s.file.Close()
-	read := s.reader()
-	for {
-		chunk, n, err := read()
-		if n > 0 {
-			s.take(chunk[:n])
-		}
-		if chunk != nil {
-			chunks.Put(chunk)
-		}
-		if err != nil {
-			s.flush()
-			return
-		}
-	}
-}
-
 // take handles one chunk: lines first, then their re-emission in one Write.
 func (s *stream) take(b []byte) {
-	if s.out == nil {
-		s.feed(nil, b)
-		return
-	}
-	buf := emission.Get().(*[]byte)
-	*buf = s.feed((*buf)[:0], b)
-	s.emit(*buf)
-	if cap(*buf) <= keepEmission {
-		emission.Put(buf)
-	}
+	out := s.borrow()
+	*out = s.feed((*out)[:0], b)
+	s.emit(out)
 }
+
+// borrow takes a buffer for re-emission, which emit gives back.
+func (s *stream) borrow() *[]byte { return emission.Get().(*[]byte) }
 
 // feed splits b, which follows what was fed before, and appends to out what is to be
 // re-emitted. One lock per chunk, not per line.
 func (s *stream) feed(out, b []byte) []byte {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
+	defer s.log.signal()
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
 		part := b
@@ -131,7 +107,6 @@ func (s *stream) feed(out, b []byte) []byte {
 			if !s.skipping {
 				s.pending = append(s.pending, part...)
 			}
-			s.log.signal()
 			return out
 		case s.skipping:
 			s.skipping = false
@@ -147,7 +122,6 @@ func (s *stream) feed(out, b []byte) []byte {
 		}
 		b = b[end+1:]
 	}
-	s.log.signal()
 	return out
 }
 
@@ -164,6 +138,9 @@ func (s *stream) line(out, text []byte, terminated bool) []byte {
 	if s.out == nil || s.outErr != nil {
 		return out
 	}
+	if s.prefix == nil {
+		s.prefix = append([]byte{}, expandPrefix(s.format, s.job, s.name)...)
+	}
 	out = append(append(out, s.prefix...), text...)
 	// The newline also after an unterminated last line: the next line in the
 	// shared output belongs to another run.
@@ -173,35 +150,56 @@ func (s *stream) line(out, text []byte, terminated bool) []byte {
 // dropped counts a line that is too long; log.mu is held.
 func (s *stream) dropped() {
 	s.tooLong++
-	if s.tooLong > warnLines {
-		return
+	if s.tooLong <= warnLines {
+		s.process.logger.warn("dropped a line longer than maxLineLength", "stream", s.name, "max_bytes", s.max)
 	}
-	s.logger.warn("dropped a line longer than maxLineLength", "stream", s.name, "max_bytes", s.max)
 }
 
-// flush ends an unterminated last line.
-func (s *stream) flush() {
-	if len(s.pending) == 0 {
-		return
-	}
-	s.log.mu.Lock()
-	out := s.line(nil, s.pending, false)
-	s.log.signal()
-	s.log.mu.Unlock()
-	s.pending = nil
-	s.emit(out)
-}
-
-// emit writes whole lines to the shared output. It may block and holds no lock.
-func (s *stream) emit(out []byte) {
-	if len(out) == 0 {
-		return
-	}
-	if _, err := s.out.Write(out); err != nil {
+// finish ends an unterminated last line and the stream.
+func (s *stream) finish() {
+	if len(s.pending) > 0 {
+		out := s.borrow()
 		s.log.mu.Lock()
-		s.outErr = err
+		*out = s.line((*out)[:0], s.pending, false)
+		s.log.signal()
 		s.log.mu.Unlock()
+		s.pending = nil
+		s.emit(out)
 	}
+	close(s.done)
+	s.process.streamEnded()
+}
+
+// emit writes whole lines to the shared output and gives the buffer back. It may
+// block and holds no lock.
+func (s *stream) emit(out *[]byte) {
+	if len(*out) > 0 {
+		if _, err := s.out.Write(*out); err != nil {
+			s.log.mu.Lock()
+			s.outErr = err
+			s.log.mu.Unlock()
+		}
+	}
+	if cap(*out) <= keepEmission {
+		emission.Put(out)
+	}
+}
+
+// over reports whether the stream has ended.
+func (s *stream) over() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// size is how much text result has to put together.
+func (s *stream) size() int {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.retained.size()
 }
 
 // result detaches the stream and returns what it holds, with notes.

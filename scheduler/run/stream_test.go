@@ -11,19 +11,25 @@ import (
 	"pgregory.net/rapid"
 )
 
+// processFor returns what a stream needs of its process.
+func processFor(spec *Spec) *Process {
+	return &Process{log: newLog(), logger: logger{spec.Logger}, open: 1}
+}
+
 // feedAll gives a stream its input in the pieces named by cuts.
 func feedAll(spec Spec, input []byte, cuts []int) (s *stream, log *Log, emitted string) {
-	log = newLog()
+	p := processFor(&spec)
+	log = p.log
 	var out bytes.Buffer
 	spec.Stdout = &out
-	s = newStream(&spec, 0, log, nil)
+	s = newStream(&spec, 0, p)
 	for _, n := range cuts {
 		n = min(n, len(input))
 		s.take(input[:n])
 		input = input[n:]
 	}
 	s.take(input)
-	s.flush()
+	s.finish()
 	log.end()
 	return s, log, out.String()
 }
@@ -132,7 +138,7 @@ func (w *brokenWriter) Write([]byte) (int, error) {
 func TestBrokenOutputStopsOnlyReemission(t *testing.T) {
 	w := new(brokenWriter)
 	spec := Spec{SaveLimit: 10, Stdout: w}
-	s := newStream(&spec, 0, newLog(), nil)
+	s := newStream(&spec, 0, processFor(&spec))
 	s.take([]byte("a\n"))
 	s.take([]byte("b\n"))
 	got, notes := s.result()
@@ -176,7 +182,7 @@ func BenchmarkStream(b *testing.B) {
 				if emit {
 					spec.Stdout = discard{}
 				}
-				s := newStream(&spec, 0, newLog(), nil)
+				s := newStream(&spec, 0, processFor(&spec))
 				b.SetBytes(int64(len(chunk)))
 				b.ReportAllocs()
 				for b.Loop() {
