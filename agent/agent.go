@@ -27,6 +27,7 @@ type Agent struct {
 	instanceID string
 
 	history      history.Store
+	voting       voting
 	dispatcher   *scheduler.Dispatcher
 	coordination *coordination
 	web          *webServer

@@ -42,12 +42,13 @@ func (a *Agent) blueprint(cfg *config.Config) *blueprint {
 		return nil, fmt.Errorf("this version has no %s backend", cluster.Backend)
 	}
 	if cluster.Gossip != nil {
-		build = func(set jobSet) (backend, error) { return a.newGossip(cluster, set) }
+		voter := a.voting.voter
+		build = func(set jobSet) (backend, error) { return a.newGossip(cluster, set, voter) }
 	}
 	return &blueprint{cluster: cluster, build: build}
 }
 
-func (a *Agent) newGossip(cluster *config.Cluster, set jobSet) (backend, error) {
+func (a *Agent) newGossip(cluster *config.Cluster, set jobSet, voter *gossip.Voter) (backend, error) {
 	g := gossip.DefaultConfig()
 	g.NodeName = a.node
 	g.InstanceID = a.instanceID
@@ -67,6 +68,7 @@ func (a *Agent) newGossip(cluster *config.Cluster, set jobSet) (backend, error) 
 	g.Running = a.dispatcher.IsRunning
 	g.NeedRunning = a.needRunning
 	g.Summaries = a.summaries
+	g.Voter = voter
 	g.Logger = a.logs.root
 	m, err := gossip.New(g)
 	if err != nil {

@@ -99,6 +99,9 @@ func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	case node != a.node:
 		return diags, fmt.Errorf("the node name cannot change from %q to %q while the agent runs: that needs a restart", a.node, node)
 	}
+	if err := a.prepareVoting(cfg); err != nil {
+		return diags, err
+	}
 	// Last, since it opens a file. The one in use is opened anew even if nothing has
 	// changed: whoever renamed it asks for that with a reload.
 	target, err := a.logs.open(logSettings(a.opts, cfg))

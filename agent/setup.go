@@ -37,6 +37,11 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	}
 	a.history = hist
 	a.down.push("history", func(context.Context) error { return hist.Close() })
+	// Whenever they are opened, they are closed after the cluster has stopped.
+	a.down.push("votes", func(context.Context) error { return a.voting.close() })
+	if err := a.prepareVoting(cfg); err != nil {
+		return err
+	}
 	reporter := report.New(report.Config{
 		Logger: log, Version: version.Version, Stdout: fileOf(a.opts.Stdout), Stderr: fileOf(a.opts.Stderr),
 	})
@@ -91,9 +96,17 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	return nil
 }
 
+// dataDir is where cfg keeps what outlives the process, "" for nowhere.
+func (a *Agent) dataDir(cfg *config.Config) string { return firstOf(a.opts.DataDir, cfg.DataDir) }
+
+// prepareVoting opens the votes if cfg is the first to need them.
+func (a *Agent) prepareVoting(cfg *config.Config) error {
+	return a.voting.prepare(a.log, cfg, a.node, a.dataDir(cfg))
+}
+
 // openHistory opens the history in the data directory, or one in memory without it.
 func (a *Agent) openHistory(log hclog.Logger, cfg *config.Config) (history.Store, error) {
-	dir := firstOf(a.opts.DataDir, cfg.DataDir)
+	dir := a.dataDir(cfg)
 	if dir == "" {
 		return history.NewMemory(), nil
 	}
