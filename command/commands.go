@@ -59,6 +59,7 @@ func entries() []entry {
 		{"tls ca create", sectionFiles, func(m Meta) cli.Command { return &tlsCACreateCommand{Meta: m} }, argNone},
 		{"tls cert", "", tlsCertGroup, argNone},
 		{"tls cert create", sectionFiles, func(m Meta) cli.Command { return &tlsCertCreateCommand{Meta: m} }, argNone},
+		{"tls inspect", sectionFiles, func(m Meta) cli.Command { return &tlsInspectCommand{Meta: m} }, argPaths},
 		{"completion", sectionFiles, func(m Meta) cli.Command { return &completionCommand{Meta: m} }, argShell},
 		{"version", sectionFiles, func(m Meta) cli.Command { return &versionCommand{Meta: m} }, argNone},
 	}

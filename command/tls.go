@@ -15,7 +15,7 @@ import (
 )
 
 func tlsGroup(m Meta) cli.Command {
-	return &group{m, "Make certificates for a cluster"}
+	return &group{m, "Make certificates for a cluster, and look into them"}
 }
 
 func tlsCAGroup(m Meta) cli.Command {
