@@ -22,6 +22,7 @@ var (
 	ErrDisabled   = errors.New("the job is disabled")
 	ErrNotRunning = errors.New("the job is not running")
 	ErrStopping   = errors.New("the agent is stopping")
+	ErrNotPaused  = errors.New("the job is not paused")
 )
 
 // History keeps what ran and what did not. Its methods are safe for concurrent use.
@@ -34,6 +35,10 @@ type History interface {
 	AddMissed(missed history.Missed) error
 	// LastRun returns the newest finished run of the job.
 	LastRun(job string) (history.Run, bool)
+	// Pause returns the job's pause, in force or over. It is asked for every firing.
+	Pause(job string) (history.Pause, bool)
+	SetPause(pause history.Pause) error
+	ClearPause(job string) (found bool, err error)
 }
 
 // DispatcherConfig is what a Dispatcher needs from outside.

@@ -52,7 +52,7 @@ func (nothing) Cancel()                  {}
 func (nothing) Log() *run.Log            { return nil }
 
 // forgetful is a History that keeps nothing.
-type forgetful struct{}
+type forgetful struct{ noPauses }
 
 func (forgetful) AddRun(history.Run) error           { return nil }
 func (forgetful) AddMissed(history.Missed) error     { return nil }

@@ -19,12 +19,13 @@ func (d *Dispatcher) finish(inst *instance) {
 	ending := inst.ending
 	d.mu.Unlock()
 	record := d.outcome(inst, ending, result)
-	if record != nil {
+	switch {
+	case record != nil:
 		// While the job still counts as running: whoever sees it ended finds the
 		// record.
-		if err := d.cfg.History.AddRun(*record); err != nil {
-			d.log.Error("history not written", "job", record.Job, "error", err)
-		}
+		d.noteHistory(inst.job, d.cfg.History.AddRun(*record))
+	case inst.process != nil:
+		d.noteHistory(inst.job, d.cfg.History.DropStarted(inst.id))
 	}
 
 	var environ []string
@@ -93,6 +94,7 @@ func (d *Dispatcher) outcome(inst *instance, ending ending, result run.Result) *
 		record.StartedAt, record.FinishedAt = result.StartedAt, result.FinishedAt
 		record.Notes = result.Notes
 		record.UserCPU, record.SystemCPU, record.MaxRSS = result.UserCPU, result.SystemCPU, result.MaxRSS
+		record.Output = lastLines(inst.process)
 		if result.StartError != "" {
 			record.Notes = append([]string{"not started: " + result.StartError}, record.Notes...)
 		}
@@ -110,6 +112,29 @@ func (d *Dispatcher) outcome(inst *instance, ending ending, result run.Result) *
 		}
 	}
 	return record
+}
+
+// noteHistory logs that the history did not take a record.
+func (d *Dispatcher) noteHistory(job *Job, err error) {
+	if err != nil {
+		d.log.Error("history not written", "job", job.Name, "error", err)
+	}
+}
+
+// lastLines returns the last lines that a process wrote, of which the history keeps
+// what it has room for.
+func lastLines(p Process) []history.Line {
+	log := p.Log()
+	if log == nil || log.Size() == 0 {
+		return nil
+	}
+	lines := log.Lines()
+	lines = lines[max(0, len(lines)-history.OutputLines):]
+	out := make([]history.Line, len(lines))
+	for i, line := range lines {
+		out[i] = history.Line{Stream: line.Stream, Text: line.Text}
+	}
+	return out
 }
 
 // failReason says why a run counts as failed, "" if it does not. The first reason that

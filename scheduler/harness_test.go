@@ -23,6 +23,8 @@ type memory struct {
 	mu     sync.Mutex
 	runs   []history.Run
 	missed []history.Missed
+	going  map[string]bool // ids of started runs without an end
+	pauses map[string]history.Pause
 }
 
 func (m *memory) AddRun(r history.Run) error {

@@ -83,6 +83,8 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 		case now.After(f.until):
 			d.parkedOver(f, v)
 			continue
+		case d.skipPaused(&f.firing, now):
+			continue
 		case v.Action != election.Run:
 			f.verdict = v
 		case !d.needsClaim(job):

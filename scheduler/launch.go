@@ -3,6 +3,8 @@ package scheduler
 import (
 	"sync"
 	"time"
+
+	"github.com/yacron2/yacron2/scheduler/history"
 )
 
 // launch is one attempt to start a job, on its way to become an instance.
@@ -188,6 +190,12 @@ func (d *Dispatcher) start(inst *instance) {
 	inst.process = process
 	ended = inst.ending != endsItself
 	d.mu.Unlock()
+	if e.Kind == RunStarted {
+		d.noteHistory(inst.job, d.cfg.History.AddStarted(history.Run{
+			ID: inst.id, Job: inst.job.Name, Firing: inst.at(), Trigger: string(inst.trigger),
+			Attempt: inst.attempt, Node: d.cfg.Node, StartedAt: inst.started,
+		}))
+	}
 	d.records.event(e)
 	if ended {
 		process.Cancel()

@@ -35,6 +35,9 @@ func (d *Dispatcher) boot() {
 			d.reboots[job.Name] = &pendingReboot{name: job.Name}
 			d.log.Info("@reboot job deferred until the cluster has an owner for it", "job", job.Name)
 		default:
+			if d.skipPaused(&firing{entry: e, trigger: TriggerReboot}, d.now()) {
+				continue
+			}
 			v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 			d.fireReboot(e, 0, of(DecidedRun, v))
 		}
@@ -86,6 +89,7 @@ func (d *Dispatcher) settleReboots(ran map[string]bool) {
 			d.retireReboot(e, of(DecidedRetired, v))
 		case v.Action != election.Run:
 			d.rebootWaits(e, p, of(DecidedPending, v))
+		case d.rebootPaused(e, p):
 		case d.coordinator == nil: // PreferLeader without a manager
 			delete(d.reboots, job.Name)
 			d.fireReboot(e, 0, of(DecidedRun, v))
@@ -104,6 +108,16 @@ func (d *Dispatcher) settleReboots(ran map[string]bool) {
 		d.hold()
 		d.workers.Go(func() { d.claimReboots(c, claims) })
 	}
+}
+
+// rebootPaused reports whether a pause keeps a one-shot pending. mu is held.
+func (d *Dispatcher) rebootPaused(e *entry, p *pendingReboot) bool {
+	v, paused := d.pausedNow(e.name, d.now())
+	if paused {
+		v.outcome = DecidedPending
+		d.rebootWaits(e, p, v)
+	}
+	return paused
 }
 
 // rebootWaits notes why a one-shot stays pending, once per reason. mu is held.

@@ -139,6 +139,9 @@ func (d *Dispatcher) relaunch(r *retryState) {
 	e := r.entry
 	v := election.DecideRetry(e.job.ClusterPolicy, d.elect, d.view, e.name)
 	f := &firing{entry: e, at: r.at, trigger: TriggerRetry}
+	if held, paused := d.pausedNow(e.name, d.now()); paused && v.Action == election.Run {
+		v.Action, v.Code, v.Reason = election.Defer, held.code, held.reason
+	}
 	switch v.Action {
 	case election.Run:
 		r.deferred = ""

@@ -36,7 +36,8 @@ type JobStatus struct {
 	LastMissed    *history.Missed // of this process
 	LastDecision  *Decided
 	Retry         *RetryStatus
-	RebootPending bool // a deferred @reboot one-shot
+	RebootPending bool           // a deferred @reboot one-shot
+	Pause         *history.Pause // in force now
 }
 
 // Summary is what a node tells the fleet about one job.
@@ -112,6 +113,9 @@ func (d *Dispatcher) status(e *entry) JobStatus {
 	}
 	if d.table != nil {
 		s.NextAt = d.table.NextOf(e.job)
+	}
+	if p, ok := d.cfg.History.Pause(e.name); ok && p.Active(d.now()) {
+		s.Pause = &p
 	}
 	if r := e.retry; r != nil && (r.armed || r.queued) {
 		s.Retry = &RetryStatus{Attempt: r.count + 1, Deferred: r.deferred}

@@ -43,6 +43,9 @@ func (d *Dispatcher) due(f *firing, now time.Time) bool {
 		}
 	}
 	e.newest = f.at
+	if d.skipPaused(f, now) {
+		return false
+	}
 	v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 	until := deadline(job, f.at)
 	switch {
