@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"sync"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -25,7 +24,7 @@ type FleetNode struct {
 func (m *Manager) Fleet() []FleetNode {
 	now := time.Now()
 	v := m.View()
-	own, truncated := m.summaries()
+	own, truncated := m.ownSummaries()
 	nodes := []FleetNode{{NodeName: v.NodeName(), Self: true, Status: election.StatusSelf, AsOf: now, Jobs: own, Truncated: truncated}}
 	snapshots := m.table.snapshots()
 	seen := map[string]bool{v.InstanceID(): true}
@@ -59,46 +58,11 @@ func aged(jobs map[string]JobSummary, age time.Duration) map[string]JobSummary {
 	return out
 }
 
-// summaries returns this node's own jobs within the caps.
-func (m *Manager) summaries() (map[string]JobSummary, bool) {
+// ownSummaries returns this node's own jobs within the caps, as they are now.
+func (m *Manager) ownSummaries() (map[string]JobSummary, bool) {
 	if m.cfg.Summaries == nil || !m.enter() {
 		return nil, false
 	}
 	defer m.leave()
 	return capSummaries(m.cfg.Summaries())
-}
-
-// stateFresh is how long an encoded state is served again: peers that ask at the same
-// time get the same bytes.
-const stateFresh = time.Second
-
-// stateCache keeps the newest encoded state.
-type stateCache struct {
-	mu      sync.Mutex
-	at      time.Time
-	version uint64
-	json    []byte
-}
-
-// stateJSON returns what this node tells its peers now.
-func (m *Manager) stateJSON() []byte {
-	c := &m.encoded
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w, version := m.table.report()
-	if c.json != nil && c.version == version && time.Since(c.at) < stateFresh {
-		return c.json
-	}
-	jobs, truncated := m.summaries()
-	if jobs != nil {
-		w.Summaries = encodeSummaries(jobs)
-	}
-	w.SummariesTruncated = truncated
-	data, err := w.encode()
-	if err != nil {
-		m.log.Error("the state of this node cannot be sent", "error", err)
-		return c.json
-	}
-	c.json, c.version, c.at = data, version, time.Now()
-	return data
 }

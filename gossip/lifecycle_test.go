@@ -202,3 +202,23 @@ func TestFleet(t *testing.T) {
 		t.Errorf("%v, %v, %v", *zero["x"].ScheduledIn, past, in)
 	}
 }
+
+// Summaries that take their time hold up neither agreement nor a hand-over.
+func TestSlowSummaries(t *testing.T) {
+	release := make(chan struct{})
+	c := newTestCluster(t)
+	for _, h := range []string{"a", "b", "c"} {
+		c.node(h, often, func(c *Config) {
+			c.Summaries = func() (map[string]JobSummary, bool) {
+				<-release
+				return map[string]JobSummary{"job": {Enabled: true}}, false
+			}
+		})
+	}
+	c.startAll()
+	c.settled(3, "a", "a", "b", "c")
+	c.nodes["b"].SetJobSet("v1:other", nil)
+	c.nodes["a"].sees("b", election.StatusDrifted)
+	close(release)
+	wait(t, "the summaries arrive", func() bool { return c.nodes["a"].Fleet()[1].Jobs["job"].Enabled })
+}

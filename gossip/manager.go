@@ -56,7 +56,7 @@ type Manager struct {
 	gate     sync.RWMutex // held for reading while a call needs the running parts
 	open     bool
 	requests sync.WaitGroup
-	encoded  stateCache
+	local    localState
 }
 
 // phase is where a Manager is in its life.
