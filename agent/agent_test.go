@@ -52,6 +52,12 @@ func (b *lockedBuffer) String() string {
 // startAgent runs an agent with the jobs; web is added to its web section.
 func startAgent(t *testing.T, jobs, web string) *testAgent {
 	t.Helper()
+	return startNode(t, "node-a", jobs, web, nil)
+}
+
+// startNode is startAgent with a node's name and further files.
+func startNode(t *testing.T, name, jobs, web string, files map[string]string) *testAgent {
+	t.Helper()
 	a := &testAgent{t: t, dir: t.TempDir(), log: &lockedBuffer{}}
 	// Socket paths are short: the test's own folder may not be.
 	short, err := os.MkdirTemp("", "y2")
@@ -62,7 +68,10 @@ func startAgent(t *testing.T, jobs, web string) *testAgent {
 	a.socket = filepath.Join(short, "s")
 	a.write("web.yaml", "web:\n  listen:\n    - unix://"+a.socket+"\n"+web)
 	a.write("jobs.yaml", jobs)
-	a.Agent, err = New(Options{ConfigDirs: []string{a.dir}, NodeName: "node-a", Stdout: a.log, Stderr: a.log})
+	for file, text := range files {
+		a.write(file, text)
+	}
+	a.Agent, err = New(Options{ConfigDirs: []string{a.dir}, NodeName: name, Stdout: a.log, Stderr: a.log})
 	if err != nil {
 		t.Fatal(err)
 	}

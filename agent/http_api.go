@@ -35,6 +35,7 @@ type settings struct {
 	jobSetID string
 	jobs     int
 	elect    bool            // leader election is configured
+	cluster  *config.Cluster // nil: none is configured
 	headers  []config.Header // extra headers of successful answers
 }
 
@@ -51,6 +52,7 @@ func (a *httpAPI) routes() router {
 		{http.MethodPost, "/jobs/{name}/start", a.start},
 		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
 		{http.MethodGet, "/cluster", a.cluster},
+		{http.MethodGet, "/fleet", a.fleet},
 		{http.MethodGet, "/config/status", a.configStatus},
 		{http.MethodPost, "/reload", a.reloadConfig},
 	}

@@ -152,6 +152,7 @@ func (a *Agent) settings() settings {
 		jobSetID: cfg.JobSetID,
 		jobs:     len(cfg.Jobs),
 		elect:    cfg.Cluster != nil && cfg.Cluster.ElectLeader,
+		cluster:  cfg.Cluster,
 	}
 	if cfg.Web != nil {
 		s.headers = cfg.Web.Headers
