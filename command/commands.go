@@ -41,6 +41,7 @@ func entries() []entry {
 		{"agent", sectionRun, func(m Meta) cli.Command { return &agentCommand{Meta: m} }, argNone},
 		{"members", sectionCluster, func(m Meta) cli.Command { return &membersCommand{Meta: m} }, argNone},
 		{"leader", sectionCluster, func(m Meta) cli.Command { return &leaderCommand{Meta: m} }, argNone},
+		{"fleet", sectionCluster, func(m Meta) cli.Command { return &fleetCommand{Meta: m} }, argNone},
 		{"why", sectionCluster, func(m Meta) cli.Command { return &whyCommand{Meta: m} }, argJob},
 		{"reload", sectionCluster, func(m Meta) cli.Command { return &reloadCommand{Meta: m} }, argNone},
 		{"job", "", jobGroup, argNone},

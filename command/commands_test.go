@@ -86,7 +86,7 @@ func TestMisuse(t *testing.T) {
 // asking lists the commands that need an agent, with arguments that are fine.
 var asking = [][]string{
 	{"members"}, {"members", "-format=json"}, {"leader"}, {"leader", "-self"},
-	{"why", "a"}, {"why", "-at=2026-03-01", "a"}, {"reload"}, {"job", "list"}, {"job", "show", "a"}, {"job", "history", "a"}, {"job", "logs", "a"}, {"job", "run", "a"}, {"job", "cancel", "a"},
+	{"fleet"}, {"why", "a"}, {"why", "-at=2026-03-01", "a"}, {"reload"}, {"job", "list"}, {"job", "show", "a"}, {"job", "history", "a"}, {"job", "logs", "a"}, {"job", "run", "a"}, {"job", "cancel", "a"},
 }
 
 func TestNoAgent(t *testing.T) {
@@ -96,7 +96,7 @@ func TestNoAgent(t *testing.T) {
 			run(t, map[string]string{envAddress: address}, args...).
 				expect(t, exitFailed, nil, []string{"error: no agent answers at " + address + ": ", "refused", "is it running? set -address or " + envAddress})
 
-			env := map[string]string{envAddress: serve(t, map[string]any{"/cluster": "<html>", "/jobs": "<html>", "/jobs/a/runs": "<html>", "/jobs/a/logs": "<html>", "/jobs/a/why": "<html>", "/reload": "<html>"})}
+			env := map[string]string{envAddress: serve(t, map[string]any{"/cluster": "<html>", "/jobs": "<html>", "/jobs/a/runs": "<html>", "/jobs/a/logs": "<html>", "/jobs/a/why": "<html>", "/fleet": "<html>", "/reload": "<html>"})}
 			want := "not the answer of a yacron2 agent"
 			if args[0] == "job" && (args[1] == "run" || args[1] == "cancel") {
 				want = "the agent has no job"

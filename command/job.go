@@ -80,11 +80,15 @@ func runText(r *api.Run, now time.Time) string {
 	if r == nil {
 		return ""
 	}
-	text := r.Outcome
-	if r.ExitCode != nil && *r.ExitCode != 0 {
-		text += fmt.Sprintf(" (%d)", *r.ExitCode)
+	return exitText(r.Outcome, r.ExitCode) + " " + ago(r.FinishedAt.Time, now)
+}
+
+// exitText names an outcome, with the exit code unless it is 0.
+func exitText(outcome string, code *int) string {
+	if code == nil || *code == 0 {
+		return outcome
 	}
-	return text + " " + ago(r.FinishedAt.Time, now)
+	return fmt.Sprintf("%s (%d)", outcome, *code)
 }
 
 // secondsText writes a duration of the wire as people read it, "" for none.

@@ -47,7 +47,9 @@ func (c *tlsInspectCommand) flags() *flag.FlagSet {
 }
 
 // Synopsis implements cli.Command.
-func (c *tlsInspectCommand) Synopsis() string { return "Show certificates, and what is wrong with them" }
+func (c *tlsInspectCommand) Synopsis() string {
+	return "Show certificates, and what is wrong with them"
+}
 
 // Help implements cli.Command.
 func (c *tlsInspectCommand) Help() string {
