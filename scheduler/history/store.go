@@ -71,7 +71,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		RunsPerJob:   50,
-		Runs:         100_000,
+		Runs:         50_000,
 		MissedPerJob: 50,
 		Missed:       20_000,
 		Output:       16 << 20,

@@ -39,7 +39,7 @@ func explain(s *Spec, err error) (code int, text string) {
 	switch errno {
 	case syscall.E2BIG:
 		return ExitNotExecutable, "argument list too long: one argument or variable, or all of them together, exceed the limit of the system"
-	case syscall.EMFILE, syscall.ENFILE:
+	case syscall.EMFILE, syscall.ENFILE, syscall.EBADF: // the last: no number above all
 		return ExitNotFound, "not started: out of file descriptors"
 	case syscall.EAGAIN:
 		return ExitNotFound, "not started: the limit of processes is reached"

@@ -44,10 +44,13 @@ func newLog() *Log {
 var streamNames = [...]string{StdoutName, StderrName}
 
 // Lines returns the last lines, at most LogLines.
-func (l *Log) Lines() []Line {
+func (l *Log) Lines() []Line { return l.Last(LogLines) }
+
+// Last returns the last n lines, at most LogLines.
+func (l *Log) Last(n int) []Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	from := max(0, l.ring.count-LogLines)
+	from := max(0, l.ring.count-max(0, min(n, LogLines)))
 	lines := make([]Line, 0, l.ring.count-from)
 	l.ring.each(from, func(text []byte, tag uint8) bool {
 		lines = append(lines, Line{Stream: streamNames[tag], Text: string(text)})

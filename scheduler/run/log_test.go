@@ -56,6 +56,9 @@ func TestLogKeepsTheLastLines(t *testing.T) {
 	if len(lines) != LogLines || lines[0].Text != "line 1500" || lines[999].Text != "line 2499" {
 		t.Errorf("%d lines from %v on", len(lines), lines[:1])
 	}
+	if last := l.Last(2); len(last) != 2 || last[1].Text != "line 2499" || len(l.Last(-1)) != 0 || len(l.Last(5000)) != LogLines {
+		t.Errorf("last two lines %v", last)
+	}
 	l.end()
 	s := l.Subscribe()
 	defer s.Close()

@@ -10,20 +10,46 @@ import (
 
 // launchFiles are the descriptors that a child is started with.
 type launchFiles struct {
-	fds   [3]uintptr
-	write []int // write ends of pipes, to be closed once the child has them
+	fds [3]uintptr
+	own []int // to be closed once the child has them
 }
 
 // null is /dev/null, open for all runs to come.
-var null = sync.OnceValues(func() (int, error) {
-	return syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
-})
+var null struct {
+	mu   sync.Mutex
+	open bool
+	fd   int
+}
+
+// lowDescriptor is above those that null may keep. A fork needs numbers above all that
+// it hands on; one that was opened when nearly all were in use would leave none.
+const lowDescriptor = 64
+
+// nullDevice returns /dev/null, and whether it is kept open.
+func nullDevice() (fd int, kept bool, err error) {
+	null.mu.Lock()
+	defer null.mu.Unlock()
+	if null.open {
+		return null.fd, true, nil
+	}
+	fd, err = syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, false, os.NewSyscallError("open", err)
+	}
+	if fd < lowDescriptor {
+		null.open, null.fd = true, fd
+	}
+	return fd, null.open, nil
+}
 
 // open makes /dev/null the standard files.
 func (l *launch) open() error {
-	fd, err := null()
+	fd, kept, err := nullDevice()
 	if err != nil {
-		return os.NewSyscallError("open", err)
+		return err
+	}
+	if !kept {
+		l.own = append(l.own, fd)
 	}
 	for i := range l.fds {
 		l.fds[i] = uintptr(fd)
@@ -39,15 +65,19 @@ func (l *launch) pipe(i int, s *stream) error {
 	}
 	s.fd = p[0]
 	l.fds[i] = uintptr(p[1])
-	l.write = append(l.write, p[1])
+	l.own = append(l.own, p[1])
 	return nil
 }
 
-// inherit makes number i the same as f.
-func (l *launch) inherit(i int, f *os.File) { l.fds[i] = f.Fd() }
+// inherit makes number i the same as f, unless that is closed.
+func (l *launch) inherit(i int, f *os.File) {
+	if fd := f.Fd(); int(fd) >= 0 {
+		l.fds[i] = fd
+	}
+}
 
 func (l *launch) close() {
-	for _, fd := range l.write {
+	for _, fd := range l.own {
 		syscall.Close(fd)
 	}
 }

@@ -346,6 +346,13 @@ func TestUncapturedStreamsAreInherited(t *testing.T) {
 	if data, _ := os.ReadFile(path); string(data) != "out\n" {
 		t.Errorf("inherited file holds %q", data)
 	}
+	f.Close()
+	spec = shell("echo out; echo err >&2")
+	spec.CaptureStdout = false
+	spec.Stdout = f
+	if r := finish(t, Start(spec)); r.ExitCode != 0 || r.Stderr.Text != "err\n" {
+		t.Errorf("with a closed output: %+v", r)
+	}
 	spec = shell("exec 3>&1; readlink /proc/self/fd/3 >&2")
 	spec.CaptureStdout = false
 	spec.Stdout = NewOutput(new(bytes.Buffer))
