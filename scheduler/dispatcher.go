@@ -103,7 +103,8 @@ type Dispatcher struct {
 	runs    sync.WaitGroup // one per instance
 
 	// mu guards what follows. No method of the coordinator, the runner, the history
-	// or a receiver is called while it is held, so that any of them may ask back.
+	// (but Pause, which looks into memory) or a receiver is called while it is held,
+	// so that any of them may ask back and none can hold up a tick.
 	mu          sync.Mutex
 	phase       phase
 	planned     bool // a plan was applied
