@@ -23,6 +23,8 @@ type Agent struct {
 	logs *logs // whose root is the parent of every component's logger
 	log  hclog.Logger
 	node string
+	// dataInUse is the data directory until the process ends; "": all is in memory.
+	dataInUse string
 	// instanceID tells this process from every other, whatever is rebuilt in it.
 	instanceID string
 

@@ -23,6 +23,10 @@ type backend interface {
 	scheduler.Coordinator
 	// SetJobSet tells the cluster of a new job set without a restart.
 	SetJobSet(set jobSet)
+	// Suits reports whether the backend may stay under another cluster section; Adopt
+	// puts one that does into effect. Neither is called by two goroutines at once.
+	Suits(next *config.Cluster) bool
+	Adopt(next *config.Cluster)
 }
 
 // jobSet is what coordination needs to know of the jobs.
@@ -33,8 +37,11 @@ type jobSet struct {
 
 // blueprint describes a backend to run.
 type blueprint struct {
-	cluster *config.Cluster // a running backend may stay while this is the same
+	cluster *config.Cluster
 	build   func(set jobSet) (backend, error)
+	// check returns why what build makes could not start in the place of a backend that
+	// runs by the section before. It changes nothing.
+	check func(before *config.Cluster) error
 }
 
 // coordination keeps one backend running: it starts it, tries again while it cannot
@@ -73,22 +80,43 @@ func (c *coordination) Start() {
 	}()
 }
 
+// Check returns why plan must not be put into effect: the backend that runs would give
+// way to one that cannot start. Where none runs, nothing can be lost.
+func (c *coordination) Check(plan *blueprint) error {
+	c.change.Lock()
+	defer c.change.Unlock()
+	c.mu.Lock()
+	running, before := c.current, c.plan
+	c.mu.Unlock()
+	if plan == nil || running == nil || running.Suits(plan.cluster) {
+		return nil
+	}
+	return plan.check(before.cluster)
+}
+
 // Apply makes plan (nil: none) and set the configuration in effect. A running backend
-// stays if its part of the configuration is the same.
+// stays if the plan suits it.
 func (c *coordination) Apply(ctx context.Context, plan *blueprint, set jobSet) {
 	c.change.Lock()
 	defer c.change.Unlock()
 	c.mu.Lock()
-	same := c.plan != nil && plan != nil && sameCluster(c.plan.cluster, plan.cluster)
 	old := c.current
+	c.mu.Unlock()
+	stays := old != nil && plan != nil && old.Suits(plan.cluster)
+
+	c.mu.Lock()
 	c.plan, c.set = plan, set
-	if !same {
-		c.current, c.failure = nil, nil
+	if !stays {
+		c.current = nil
+	}
+	if plan == nil {
+		c.failure = nil
 	}
 	c.mu.Unlock()
 
 	switch {
-	case same && old != nil:
+	case stays:
+		old.Adopt(plan.cluster)
 		old.SetJobSet(set)
 	case old != nil:
 		c.log.Info("cluster section changed: coordination is built anew")

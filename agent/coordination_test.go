@@ -22,6 +22,7 @@ type scriptedBackend struct {
 	err                   error
 	mu                    sync.Mutex
 	set                   jobSet
+	cluster               *config.Cluster
 	started, stopped      bool
 	resigned              bool
 }
@@ -40,6 +41,12 @@ func (b *scriptedBackend) SetJobSet(set jobSet) {
 	defer b.mu.Unlock()
 	b.set = set
 }
+
+// Suits takes sections that differ in the connect timeout alone.
+func (b *scriptedBackend) Suits(next *config.Cluster) bool {
+	return b.cluster.NodeName == next.NodeName
+}
+func (b *scriptedBackend) Adopt(next *config.Cluster) { b.cluster = next }
 
 // bench records what a coordination installs.
 type bench struct {
@@ -104,27 +111,43 @@ func TestCoordinationTriesUntilTheBackendStarts(t *testing.T) {
 	})
 }
 
-func TestCoordinationKeepsABackendWhoseSectionIsTheSame(t *testing.T) {
+func TestCoordinationKeepsABackendThatSuits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newBench()
 		var built []*scriptedBackend
-		plan := func(name string) *blueprint {
-			return &blueprint{cluster: &config.Cluster{NodeName: name}, build: func(set jobSet) (backend, error) {
-				b := &scriptedBackend{set: set}
+		plan := func(name string, timeout time.Duration) *blueprint {
+			cluster := &config.Cluster{NodeName: name, ConnectTimeout: timeout}
+			return &blueprint{cluster: cluster, check: func(before *config.Cluster) error {
+				return errors.New("not in place of " + before.NodeName)
+			}, build: func(set jobSet) (backend, error) {
+				b := &scriptedBackend{set: set, cluster: cluster}
 				built = append(built, b)
 				return b, nil
 			}}
 		}
-		c.Apply(t.Context(), plan("a"), jobSet{id: "one"})
+		c.Apply(t.Context(), plan("a", 1), jobSet{id: "one"})
+		if err := c.Check(plan("b", 1)); err != nil {
+			t.Errorf("nothing runs that could be lost: %v", err)
+		}
 		c.Start()
 		defer func() { _ = c.Stop(context.Background()) }()
 
-		c.Apply(t.Context(), plan("a"), jobSet{id: "two"})
-		synctest.Wait()
-		if len(built) != 1 || built[0].set.id != "two" || built[0].stopped {
-			t.Fatalf("an unchanged section was rebuilt: %d backends", len(built))
+		next := plan("a", 2)
+		if err := c.Check(next); err != nil {
+			t.Errorf("a section that the backend can adopt: %v", err)
 		}
-		c.Apply(t.Context(), plan("b"), jobSet{id: "three"})
+		c.Apply(t.Context(), next, jobSet{id: "two"})
+		synctest.Wait()
+		if len(built) != 1 || built[0].set.id != "two" || built[0].cluster != next.cluster || built[0].stopped {
+			t.Fatalf("a section that the backend can adopt was rebuilt: %d backends", len(built))
+		}
+		if err := c.Check(plan("b", 2)); err == nil || err.Error() != "not in place of a" {
+			t.Errorf("a section that cannot start in the place of one that runs: %v", err)
+		}
+		if err := c.Check(nil); err != nil {
+			t.Errorf("no section: %v", err)
+		}
+		c.Apply(t.Context(), plan("b", 2), jobSet{id: "three"})
 		synctest.Wait()
 		if len(built) != 2 || !built[0].stopped || built[1].set.id != "three" {
 			t.Fatalf("a changed section was not rebuilt: %d backends", len(built))

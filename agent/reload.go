@@ -99,8 +99,16 @@ func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	case node != a.node:
 		return diags, fmt.Errorf("the node name cannot change from %q to %q while the agent runs: that needs a restart", a.node, node)
 	}
+	if dir := a.dataDir(cfg); dir != a.dataInUse {
+		diags = append(diags, config.Diagnostic{Severity: config.Warning, Key: "dataDir",
+			Message: "the data directory cannot change while the agent runs: that needs a restart"})
+	}
 	if err := a.prepareVoting(cfg); err != nil {
 		return diags, err
+	}
+	plan := a.blueprint(cfg)
+	if err := a.coordination.Check(plan); err != nil {
+		return diags, fmt.Errorf("cluster: %w", err)
 	}
 	// Last, since it opens a file. The one in use is opened anew even if nothing has
 	// changed: whoever renamed it asks for that with a reload.
@@ -110,7 +118,7 @@ func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	}
 	old := a.config.Load()
 	a.logs.use(target)
-	a.install(ctx, cfg, web)
+	a.install(ctx, cfg, plan, web)
 	a.logRemarks(diags)
 	a.log.Info("configuration loaded", "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID,
 		"job-set-changed", old.JobSetID != cfg.JobSetID)

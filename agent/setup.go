@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -92,7 +91,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		a.log.Error("the HTTP API stays down", "error", err)
 		web = webConfig{}
 	}
-	a.install(context.Background(), cfg, web)
+	a.install(context.Background(), cfg, a.blueprint(cfg), web)
 	return nil
 }
 
@@ -101,12 +100,13 @@ func (a *Agent) dataDir(cfg *config.Config) string { return firstOf(a.opts.DataD
 
 // prepareVoting opens the votes if cfg is the first to need them.
 func (a *Agent) prepareVoting(cfg *config.Config) error {
-	return a.voting.prepare(a.log, cfg, a.node, a.dataDir(cfg))
+	return a.voting.prepare(a.log, cfg, a.node, a.dataInUse)
 }
 
 // openHistory opens the history in the data directory, or one in memory without it.
 func (a *Agent) openHistory(log hclog.Logger, cfg *config.Config) (history.Store, error) {
 	dir := a.dataDir(cfg)
+	a.dataInUse = dir
 	if dir == "" {
 		return history.NewMemory(), nil
 	}
@@ -126,10 +126,10 @@ func fileOf(w io.Writer) *os.File {
 
 // install puts a configuration into effect. It cannot fail: whatever could was done
 // before.
-func (a *Agent) install(ctx context.Context, cfg *config.Config, web webConfig) {
+func (a *Agent) install(ctx context.Context, cfg *config.Config, plan *blueprint, web webConfig) {
 	a.config.Store(cfg)
 	a.dispatcher.Apply(scheduler.Plan{Jobs: cfg.Jobs, Elect: cfg.Cluster != nil && cfg.Cluster.ElectLeader})
-	a.coordination.Apply(ctx, a.blueprint(cfg), newJobSet(cfg))
+	a.coordination.Apply(ctx, plan, newJobSet(cfg))
 	// What cannot be bound is logged there, and the other addresses serve.
 	_ = a.web.apply(ctx, web)
 }
@@ -187,6 +187,3 @@ func webSettings(web *config.Web) (webConfig, error) {
 	}
 	return out, errors.Join(errs...)
 }
-
-// sameCluster reports whether a running backend may stay under another configuration.
-func sameCluster(a, b *config.Cluster) bool { return reflect.DeepEqual(a, b) }

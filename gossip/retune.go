@@ -27,3 +27,12 @@ func (c *Config) CheckCertificates() error {
 	files := &credentials{caFile: c.CAFile, certFile: c.CertFile, keyFile: c.KeyFile}
 	return files.load()
 }
+
+// CheckListen binds the address for a moment, and returns why that cannot be done.
+func (c *Config) CheckListen() error {
+	ln, err := listenTCP(c.Listen)
+	if err != nil {
+		return err
+	}
+	return ln.Close()
+}

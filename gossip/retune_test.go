@@ -1,7 +1,10 @@
 package gossip
 
 import (
+	"errors"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,5 +65,20 @@ func TestCheckCertificates(t *testing.T) {
 	config.CAFile = config.KeyFile + ".none"
 	if err := config.CheckCertificates(); err == nil || !strings.Contains(err.Error(), config.CAFile) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestCheckListen(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Listen: ln.Addr().String()}
+	if err := config.CheckListen(); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("an address in use: %v", err)
+	}
+	config.Listen = "*:0"
+	if err := errors.Join(config.CheckListen(), ln.Close()); err != nil {
+		t.Error(err)
 	}
 }
