@@ -131,12 +131,15 @@ func (a *testAgent) request(method, path string, header http.Header) (*http.Resp
 // eventually waits up to 30 s for a condition.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.After(30 * time.Second)
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
 	for !ok() {
-		if time.Now().After(deadline) {
+		select {
+		case <-poll.C:
+		case <-deadline:
 			t.Fatalf("still not so after 30 s: %s", what)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 

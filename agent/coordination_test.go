@@ -48,6 +48,9 @@ func (b *scriptedBackend) Suits(next *config.Cluster) bool {
 }
 func (b *scriptedBackend) Adopt(next *config.Cluster) { b.cluster = next }
 
+// pass lets the time of a bubble pass.
+func pass(d time.Duration) { <-time.After(d) }
+
 // bench records what a coordination installs.
 type bench struct {
 	*coordination
@@ -97,7 +100,7 @@ func TestCoordinationTriesUntilTheBackendStarts(t *testing.T) {
 		if got, n := c.newest(); n != 0 {
 			t.Fatalf("a backend that did not start was installed: %v", got)
 		}
-		time.Sleep(time.Minute) // of the bubble's clock
+		pass(time.Minute)
 		synctest.Wait()
 		if got, n := c.newest(); n != 1 || got != scheduler.Coordinator(good) {
 			t.Fatalf("installed %d times, newest %v", n, got)
@@ -177,7 +180,7 @@ func TestCoordinationStartsNothingAfterResign(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := attempts
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		synctest.Wait()
 		if attempts > before {
 			t.Errorf("%d attempts after Resign", attempts-before)
