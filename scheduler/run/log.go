@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
+	"strconv"
 	"sync"
 )
 
@@ -29,6 +31,8 @@ var ErrSubscriptionClosed = errors.New("subscription closed")
 // lets viewers follow it. It is independent of what is retained for the Result and
 // may be kept when the Process is gone. All methods are safe for concurrent use.
 type Log struct {
+	id string // tells this log from every other
+
 	mu     sync.Mutex
 	ring   lineRing
 	next   uint64 // number of the next line; the ring ends before it
@@ -38,8 +42,14 @@ type Log struct {
 }
 
 func newLog() *Log {
-	return &Log{ring: lineRing{maxLines: LogLines, maxBytes: logBytes}}
+	return &Log{
+		id:   strconv.FormatUint(rand.Uint64(), 36),
+		ring: lineRing{maxLines: LogLines, maxBytes: logBytes},
+	}
 }
+
+// ID tells this log from every other one: a few letters and digits.
+func (l *Log) ID() string { return l.id }
 
 var streamNames = [...]string{StdoutName, StderrName}
 
@@ -126,6 +136,25 @@ func (l *Log) Subscribe() *Subscription {
 	l.follow++
 	l.ring.maxLines = followedLines
 	return &Subscription{log: l, cursor: l.next - uint64(min(l.ring.count, LogLines))}
+}
+
+// SubscribeAfter goes on where another subscription to the same log was: after its
+// position. Lines that are no longer held since count as lost. The subscription must be
+// closed.
+func (l *Log) SubscribeAfter(position uint64) *Subscription {
+	s := l.Subscribe()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.cursor = min(position, l.next)
+	return s
+}
+
+// Position is how many lines of the log came up to the last one that Next returned,
+// lost ones included.
+func (s *Subscription) Position() uint64 {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.cursor
 }
 
 // Next waits for lines and returns some of them, and how many were lost before them

@@ -203,3 +203,45 @@ func TestNextWaits(t *testing.T) {
 		}
 	})
 }
+
+func TestSubscribeAfterGoesOn(t *testing.T) {
+	l := newLog()
+	l.pushTest(numbered(0, 10)...)
+	first := l.Subscribe()
+	if _, _, err := first.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	position := first.Position()
+	first.Close()
+	if position != 10 {
+		t.Fatalf("position %d after ten lines", position)
+	}
+	l.pushTest(numbered(10, 20)...)
+	again, late, beyond := l.SubscribeAfter(position), l.SubscribeAfter(0), l.SubscribeAfter(1<<60)
+	defer again.Close()
+	defer late.Close()
+	defer beyond.Close()
+	l.pushTest(numbered(20, 30)...)
+	l.end()
+	if texts, lost := follow(t, again); len(texts) != 20 || texts[0] != "line 10" || lost != 0 {
+		t.Errorf("%d lines, %d lost", len(texts), lost)
+	}
+	if texts, lost := follow(t, late); len(texts) != 30 || lost != 0 {
+		t.Errorf("from the start: %d lines, %d lost", len(texts), lost)
+	}
+	if texts, lost := follow(t, beyond); len(texts) != 10 || texts[0] != "line 20" || lost != 0 {
+		t.Errorf("from beyond the end: %d lines, %d lost", len(texts), lost)
+	}
+
+	long := newLog()
+	long.pushTest(numbered(0, 2500)...)
+	long.end()
+	cut := long.SubscribeAfter(100)
+	defer cut.Close()
+	if texts, lost := follow(t, cut); len(texts) != LogLines || lost != 1400 {
+		t.Errorf("of a longer log: %d lines, %d lost", len(texts), lost)
+	}
+	if l.ID() == "" || l.ID() == long.ID() {
+		t.Errorf("ids %q and %q", l.ID(), long.ID())
+	}
+}
