@@ -26,6 +26,18 @@ type Options struct {
 	Distribution string
 	Interval     int // seconds, 0 for the agent's default
 	DriftAfter   int
+	// Durable gives each node a data directory.
+	Durable bool
+	// Places says where the nodes are; nil leaves them on the loopback interface.
+	Places func(name string) Place
+}
+
+// Place is where a node is, if not on the loopback interface.
+type Place struct {
+	Listen  string // host:port of the cluster listener
+	Address string // host:port by which the other nodes know it
+	// Prefix is the words that run a program there: its command line follows them.
+	Prefix []string
 }
 
 // Cluster is a number of nodes that list each other as peers. None runs yet when New
@@ -52,18 +64,22 @@ func New(tb testing.TB, o Options) *Cluster {
 	if o.Jobs != nil {
 		jobs = o.Jobs(c.Journal)
 	}
-	ports := FreePorts(tb, 2*len(o.Names))
-	for i, name := range o.Names {
-		c.Nodes = append(c.Nodes, c.newNode(name, Settings{
-			NodeName: name, Listen: loopback(ports[2*i]), APIPort: ports[2*i+1],
-			ElectLeader: !o.NoElection, Distribution: o.Distribution,
-			Interval: o.Interval, DriftAfter: o.DriftAfter, Alone: len(o.Names) == 1,
-		}))
+	place := o.place(tb)
+	for _, name := range o.Names {
+		s, prefix := place(name)
+		s.NodeName, s.ElectLeader, s.Distribution = name, !o.NoElection, o.Distribution
+		s.Interval, s.DriftAfter, s.Alone = o.Interval, o.DriftAfter, len(o.Names) == 1
+		if o.Durable {
+			s.DataDir = filepath.Join(c.Dir, name, "data")
+		}
+		n := c.newNode(name, s)
+		n.prefix = prefix
+		c.Nodes = append(c.Nodes, n)
 	}
 	for _, n := range c.Nodes {
 		for _, other := range c.Nodes {
 			if other != n {
-				n.Peers = append(n.Peers, other.Listen)
+				n.Peers = append(n.Peers, other.PeerAddress())
 			}
 		}
 		n.WriteConfig()
@@ -71,6 +87,31 @@ func New(tb testing.TB, o Options) *Cluster {
 	}
 	tb.Cleanup(c.close)
 	return c
+}
+
+// place returns the function that says where a node is, and the words before its command.
+func (o *Options) place(tb testing.TB) func(name string) (Settings, []string) {
+	tb.Helper()
+	if o.Places == nil {
+		return func(string) (Settings, []string) {
+			ports := FreePorts(tb, 2)
+			return Settings{Listen: loopback(ports[0]), APIPort: ports[1]}, nil
+		}
+	}
+	// The path of a socket is short; the test's own folder may not be.
+	dir, err := os.MkdirTemp("", "y2-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			tb.Error(err)
+		}
+	})
+	return func(name string) (Settings, []string) {
+		p := o.Places(name)
+		return Settings{Listen: p.Listen, Address: p.Address, Socket: filepath.Join(dir, name)}, p.Prefix
+	}
 }
 
 // newNode makes the folders of a node, with a good certificate.

@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 type Settings struct {
 	NodeName string
 	Listen   string   // of the cluster listener, host:port
+	Address  string   // host:port by which the other nodes know it; "" is Listen
 	APIPort  int      // on 127.0.0.1
+	Socket   string   // of the API, instead of a port; a path
 	Peers    []string // host:port of every other node
 
 	ElectLeader  bool
@@ -20,12 +23,22 @@ type Settings struct {
 	Interval     int    // seconds
 	DriftAfter   int    // rounds
 
+	// DataDir is where the node keeps what outlives its process; "" for nowhere.
+	DataDir string
 	// Alone leaves the cluster section out.
 	Alone bool
 }
 
 // API returns the base URL of the node's HTTP interface.
-func (s Settings) API() string { return "http://" + loopback(s.APIPort) }
+func (s Settings) API() string {
+	if s.Socket != "" {
+		return "unix://" + s.Socket
+	}
+	return "http://" + loopback(s.APIPort)
+}
+
+// PeerAddress returns the host:port by which the other nodes know this one.
+func (s Settings) PeerAddress() string { return cmp.Or(s.Address, s.Listen) }
 
 // yaml returns the settings as a configuration file whose certificates lie in tls.
 func (s Settings) yaml(tls string) string {
@@ -34,6 +47,9 @@ func (s Settings) yaml(tls string) string {
 		fmt.Fprintf(&b, "%s%s: %s\n", strings.Repeat("  ", indent), key, value)
 	}
 	b.WriteString("web:\n  listen:\n    - " + strconv.Quote(s.API()) + "\n")
+	if s.DataDir != "" {
+		line(0, "dataDir", strconv.Quote(s.DataDir))
+	}
 	if s.Alone {
 		return b.String()
 	}
@@ -54,6 +70,10 @@ func (s Settings) yaml(tls string) string {
 	line(2, "ca", strconv.Quote(filepath.Join(tls, "ca.pem")))
 	line(2, "cert", strconv.Quote(filepath.Join(tls, "node.pem")))
 	line(2, "key", strconv.Quote(filepath.Join(tls, "node-key.pem")))
+	if len(s.Peers) == 0 {
+		line(1, "peers", "[]")
+		return b.String()
+	}
 	b.WriteString("  peers:\n")
 	for _, host := range s.Peers {
 		b.WriteString("    - host: " + strconv.Quote(host) + "\n")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,8 +26,9 @@ type Node struct {
 	Settings // as in its configuration; WriteConfig puts changes into effect
 	Client   *api.Client
 
-	tb  testing.TB
-	dir string
+	tb     testing.TB
+	dir    string
+	prefix []string // words before the agent's command line; see Place
 
 	mu      sync.Mutex
 	process *process // the newest one, nil before the first Start
@@ -60,7 +62,8 @@ func (n *Node) Start() {
 		n.tb.Fatal(err)
 	}
 	defer log.Close() // the process has its own descriptor
-	cmd := exec.Command(Binary(n.tb), "agent", "-config-dir", n.configDir())
+	words := append(slices.Clone(n.prefix), Binary(n.tb), "agent", "-config-dir", n.configDir())
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = processAttributes()
 	if err := cmd.Start(); err != nil {
@@ -122,11 +125,15 @@ func (n *Node) Stop() {
 }
 
 // Await waits for the end of an agent that is about to end, however it ends, and for its
-// ports: a child that it was about to start can hold them a moment longer.
+// ports: a child that it was about to start can hold them a moment longer. Those of a
+// node that is elsewhere are not looked at.
 func (n *Node) Await() {
 	n.tb.Helper()
 	if err := n.await(); err != nil {
 		n.tb.Fatal(err)
+	}
+	if n.prefix != nil {
+		return
 	}
 	for _, address := range []string{n.Listen, loopback(n.APIPort)} {
 		Eventually(n.tb, "the ports of the ended agent", func() error {
@@ -153,6 +160,15 @@ func (n *Node) await() error {
 	case <-time.After(requestTimeout):
 	}
 	return fmt.Errorf("%s has not ended within %v; its log shows its goroutines", n.NodeName, Patience)
+}
+
+// ExitCode returns the exit code of an agent that has ended; -1 if a signal ended it.
+func (n *Node) ExitCode() int {
+	n.tb.Helper()
+	if n.Running() {
+		n.tb.Fatalf("%s runs", n.NodeName)
+	}
+	return n.current().cmd.ProcessState.ExitCode()
 }
 
 // AwaitExit waits for an agent that was told to stop. It must exit with code 0.
@@ -200,11 +216,11 @@ func (n *Node) Peer(other *Node) (api.Peer, error) {
 		return api.Peer{}, err
 	}
 	for _, p := range c.Peers {
-		if p.Host == other.Listen {
+		if p.Host == other.PeerAddress() {
 			return p, nil
 		}
 	}
-	return api.Peer{}, fmt.Errorf("%s has no peer %s (%s)", n.NodeName, other.NodeName, other.Listen)
+	return api.Peer{}, fmt.Errorf("%s has no peer %s (%s)", n.NodeName, other.NodeName, other.PeerAddress())
 }
 
 // Job returns one job as the node's API shows it.
@@ -247,6 +263,17 @@ func runCommand(tb testing.TB, env []string, args ...string) (string, string, in
 		tb.Fatal(err)
 	}
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// Why returns what the node remembers of a job's firings.
+func (n *Node) Why(job string) (api.Why, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	why, err := n.Client.Why(ctx, job, time.Time{})
+	if err != nil {
+		return why, fmt.Errorf("%s: %w", n.NodeName, err)
+	}
+	return why, nil
 }
 
 // Log returns what the agents of this node have logged so far.
