@@ -16,6 +16,7 @@ const secondly = `"* * * * * * *"`
 // firing of a Leader job is lost or doubled by it, the listeners and the instance ids
 // stay, and a section that cannot work changes nothing.
 func TestReloadOfTheClusterSection(t *testing.T) {
+	t.Parallel()
 	j := journal(filepath.Join(t.TempDir(), "journal"))
 	members := startMembers(t, 3, `
 jobs:
@@ -143,6 +144,7 @@ jobs:
 // TestRenewedCertificatesAreTakenUp: a reload looks at the certificates, and what does
 // not fit together leaves those in use.
 func TestRenewedCertificatesAreTakenUp(t *testing.T) {
+	t.Parallel()
 	members := startMembers(t, 3, oneJob)
 	awaitAgreement(t, members)
 	a := members[0]
