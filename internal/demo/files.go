@@ -104,10 +104,10 @@ Let the leader die, ask another node, and start it again:
   %[4]s leader -address %[3]s
   %[4]s agent -config-dir %[5]s/yacron-a/config
 
-Change %[5]s/yacron-c/config/jobs.yaml and let it be read; it is another set of jobs then:
-  kill -HUP %[7]d
+Change a job in %[5]s/yacron-c/config/jobs.yaml: the agent reads it, and runs other jobs
+than the two that are left as a majority:
   %[4]s members -address %[2]s
 
 Ctrl-C stops everything.
-`, leader, a, b, d.binary, dir, agents[0].pid(), agents[2].pid())
+`, leader, a, b, d.binary, dir, agents[0].pid())
 }
