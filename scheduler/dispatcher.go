@@ -78,7 +78,7 @@ const (
 	phaseNew phase = iota
 	phaseRunning
 	phaseQuiet   // no new firings
-	phaseStopped // no goroutine left, or the last ones ending
+	phaseStopped // nothing starts any more; the last goroutines end, or have ended
 )
 
 // Dispatcher owns everything between due and run: gates, claims, late starts, the

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/yacron2/yacron2/election"
 	"github.com/yacron2/yacron2/scheduler/history"
 )
 
@@ -90,8 +91,19 @@ func (d *Dispatcher) carry(inst *instance, old []*instance) {
 func (d *Dispatcher) admit(l *launch) (inst *instance, replaced []*instance) {
 	e := l.entry
 	job := e.job
-	if job == nil || !job.Enabled || d.phase == phaseStopped {
+	switch {
+	case job == nil || !job.Enabled:
 		d.turnDown(l, verdict{outcome: DecidedSkipped, code: CodeRemoved, reason: "the job was removed or disabled meanwhile"})
+		return nil, nil
+	case d.phase == phaseStopped:
+		v := verdict{outcome: DecidedMissed, code: election.CodeStopping, reason: "the agent stopped before it could start"}
+		switch l.trigger {
+		case TriggerRetry:
+			v.outcome = DecidedAbandoned // recorded when its sequence ended
+		case TriggerReboot:
+			v.outcome = DecidedRetired // it has no instant that could be missed
+		}
+		d.turnDown(l, v)
 		return nil, nil
 	}
 	if l.trigger == TriggerSchedule || l.trigger == TriggerLate {

@@ -3,7 +3,8 @@ package scheduler
 import "context"
 
 // Quiesce stops new firings for good: pending retries and claims end, manual starts
-// get ErrStopping. Running jobs go on, and so does what was granted before.
+// get ErrStopping. Running jobs go on, and so does what was granted before. Firings that
+// wait for an owner that nobody knows are recorded as missed.
 func (d *Dispatcher) Quiesce() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -17,6 +18,9 @@ func (d *Dispatcher) quiesce() {
 	d.phase = phaseQuiet
 	for _, e := range d.jobs {
 		d.abandonRetry(e, abandonedStopping)
+	}
+	for _, f := range d.parked.list {
+		d.parkedOver(f, f.verdict)
 	}
 	d.parked.clear()
 	for name, p := range d.reboots {

@@ -77,9 +77,14 @@ func (d *Dispatcher) CancelJob(ctx context.Context, name string) error {
 	return nil
 }
 
-// CancelAll cancels every running instance and returns at once; see Drain.
+// CancelAll cancels every running instance and returns at once; see Drain. After
+// Quiesce nothing starts any more either, what was granted included: nobody would cancel
+// that.
 func (d *Dispatcher) CancelAll() {
 	d.mu.Lock()
+	if d.phase == phaseQuiet {
+		d.phase = phaseStopped
+	}
 	var instances []*instance
 	for _, e := range d.entries {
 		instances = append(instances, d.markEnding(e, endShutdown)...)

@@ -1,0 +1,68 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+// What is granted or reaches a launcher after the running jobs were cancelled does not
+// start any more: nobody would cancel it, and the agent would wait for it.
+func TestNothingStartsAfterCancelAll(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		h.runner.behave = func(string, int) behaviour { return behaviour{lasts: time.Hour} }
+		c := newFakeCoordinator(leading(time.Now()))
+		c.wait = 3 * time.Second
+		h.begin(true, c, testJob(t, "claimed", "0 * * * *", policy(election.Leader)))
+		wait(time.Hour + time.Millisecond)
+		begin := time.Now()
+		h.Quiesce()
+		h.CancelAll()
+		if err := h.Stop(context.Background()); err != nil || time.Since(begin) > 5*time.Second {
+			t.Errorf("stopped after %s: %v", time.Since(begin), err)
+		}
+		equal(t, "starts", h.runner.of("claimed"), nil)
+		equal(t, "missed", h.history.missedOf("claimed"), []string{"01:00:00 stopping"})
+	})
+	bubble(t, func(t *testing.T, h *harness) {
+		h.launcher.width = 1
+		release := make(chan struct{})
+		h.runner.behave = func(string, int) behaviour { return behaviour{lasts: time.Hour, hang: release} }
+		h.begin(false, nil, testJob(t, "slow", "0 * * * *"), testJob(t, "queued", "0 * * * *"))
+		wait(time.Hour + time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		time.AfterFunc(5*time.Second, func() { close(release) })
+		if err := h.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		equal(t, "starts", h.runner.of("queued"), nil)
+		equal(t, "missed", h.history.missedOf("queued"), []string{"01:00:00 stopping"})
+	})
+}
+
+// Firings that wait here for an owner that nobody knows are lost to this node when it
+// stops, and are recorded; those of another node are its own affair.
+func TestQuiesceRecordsParkedFirings(t *testing.T) {
+	for name, test := range map[string]struct {
+		view func(time.Time) *election.View
+		want []string
+	}{
+		"without quorum":    {alone, []string{"01:00:00 no-quorum"}},
+		"another node owns": {func(time.Time) *election.View { return following() }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, h *harness) {
+				h.begin(true, newFakeCoordinator(test.view(time.Now())), testJob(t, "j", "0 * * * *", policy(election.Leader)))
+				wait(time.Hour + time.Second)
+				h.Quiesce()
+				synctest.Wait()
+				equal(t, "missed", h.history.missedOf("j"), test.want)
+			})
+		})
+	}
+}
