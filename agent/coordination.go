@@ -183,6 +183,7 @@ func (c *coordination) attempt(ctx context.Context) {
 	} else {
 		c.failure = err
 	}
+	resigned := c.resign
 	c.mu.Unlock()
 
 	switch {
@@ -191,6 +192,12 @@ func (c *coordination) attempt(ctx context.Context) {
 			c.log.Info("coordination recovered")
 		}
 		c.install(b)
+		if resigned {
+			// While it started: it must not be taken for a node that goes on.
+			if err := b.Resign(ctx); err != nil {
+				c.log.Warn("leadership was not handed over cleanly", "error", err)
+			}
+		}
 	case before == nil || before.Error() != err.Error():
 		c.log.Error("coordination cannot start: Leader jobs stay idle, PreferLeader and EveryNode jobs run on this node; trying again",
 			"error", err)

@@ -187,3 +187,21 @@ func TestCoordinationStartsNothingAfterResign(t *testing.T) {
 		}
 	})
 }
+
+// A backend that starts while the agent begins to stop hands leadership over as well: or
+// the others would wait for a leader that fires nothing.
+func TestCoordinationResignsWhatIsStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBench()
+		b := &scriptedBackend{}
+		c.Apply(t.Context(), &blueprint{cluster: &config.Cluster{}, build: func(jobSet) (backend, error) {
+			return b, c.Resign(context.Background())
+		}}, jobSet{})
+		c.Start()
+		defer func() { _ = c.Stop(context.Background()) }()
+		synctest.Wait()
+		if !b.started || !b.resigned {
+			t.Errorf("started %t, resigned %t", b.started, b.resigned)
+		}
+	})
+}
