@@ -34,10 +34,9 @@ func TestUntrusted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			// It would lead if it counted: it has the lowest name. Files of certificates
-			// are looked at once a round.
+			// It would lead if it counted: it has the lowest name.
 			c := testcluster.New(t, testcluster.Options{
-				Names: []string{"yacron-0", "yacron-a", "yacron-b"}, Jobs: ticks, Interval: 2,
+				Names: []string{"yacron-0", "yacron-a", "yacron-b"}, Jobs: ticks,
 			})
 			bad, a, b := c.Nodes[0], c.Nodes[1], c.Nodes[2]
 			bad.WriteCertificate(test.certs(t, c))
