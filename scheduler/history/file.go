@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 var (
@@ -206,7 +207,7 @@ func (f *File) readOutput(id string) (lines []Line, err error) {
 			return json.Unmarshal(data, &lines)
 		})
 	})
-	if errors.Is(err, bolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		err = ErrClosed
 	}
 	return lines, err

@@ -367,7 +367,7 @@ func TestSignsOfLife(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no sign of life")
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	must(t, f.Close())
 	f = openPath(t, path)

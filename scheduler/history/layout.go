@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // The buckets of the file. Values are JSON; runs and missed firings are keyed by their
@@ -42,7 +43,7 @@ func openDB(path string, lockWait time.Duration) (db *bolt.DB, err error) {
 		db, err = open(path, lockWait)
 		return err
 	})
-	if errors.Is(err, bolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, ErrLocked
 	}
 	return db, err

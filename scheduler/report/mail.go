@@ -110,7 +110,7 @@ func (d *mailDelivery) send(ctx context.Context, r *Reporter, msg *mail.Msg, pas
 	if err := client.SendWithSMTPClient(session, msg); err != nil {
 		return mailError(err)
 	}
-	client.CloseWithSMTPClient(session) // taken is taken, however the server says goodbye
+	_ = client.CloseWithSMTPClient(session) // taken is taken, however the server says goodbye
 	return nil
 }
 

@@ -27,7 +27,7 @@ func readMail(t *testing.T, data string) (header mail.Header, subject, body stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in io.Reader = msg.Body
+	in := msg.Body
 	if msg.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
 		in = quotedprintable.NewReader(in)
 	}

@@ -26,7 +26,7 @@ func TestOneThatHangsDelaysNoOther(t *testing.T) {
 	for i := range 40 {
 		b.Report(&Hooks{Webhook: hookTo(good.URL)}, failed(fmt.Sprint("good", i)))
 	}
-	for deadline := time.Now().Add(waitLimit); good.hits.Load() < 40; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); good.hits.Load() < 40; <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d reports arrived", good.hits.Load())
 		}

@@ -94,7 +94,7 @@ func (s *smtpServer) commands() []string {
 // awaitClosed waits until no client is connected.
 func (s *smtpServer) awaitClosed(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(waitLimit); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); ; <-time.After(time.Millisecond) {
 		s.mu.Lock()
 		open := len(s.conns)
 		s.mu.Unlock()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"sync"
 	"syscall"
 
@@ -70,7 +71,7 @@ func (c *child) reap() (e exit, ok bool) {
 	for {
 		pid, err := syscall.Wait4(c.pid, &status, syscall.WNOHANG, &usage)
 		switch {
-		case err == syscall.EINTR:
+		case errors.Is(err, syscall.EINTR):
 			continue
 		case err != nil:
 			e = exit{code: lostCode}
@@ -92,18 +93,18 @@ func (c *child) reap() (e exit, ok bool) {
 func (c *child) block() {
 	for {
 		err := unix.Waitid(unix.P_PID, c.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			return
 		}
 	}
 }
 
 func (c *child) terminateGroup() {
-	c.signal(syscall.SIGTERM)
-	c.signal(syscall.SIGCONT) // a stopped process does not see SIGTERM
+	_ = c.signal(syscall.SIGTERM) // nobody may be left
+	_ = c.signal(syscall.SIGCONT) // a stopped process does not see SIGTERM
 }
 
-func (c *child) killGroup() { c.signal(syscall.SIGKILL) }
+func (c *child) killGroup() { _ = c.signal(syscall.SIGKILL) }
 
 func (c *child) signal(sig syscall.Signal) error {
 	c.mu.Lock()
@@ -112,7 +113,7 @@ func (c *child) signal(sig syscall.Signal) error {
 		err := unix.PidfdSendSignal(c.fd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 		// Before Linux 6.9, or where it is filtered, by number: a number is not
 		// given away while its group has members or its process is unreaped.
-		if err != syscall.EINVAL && err != syscall.ENOSYS && err != syscall.EPERM {
+		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EPERM) {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -53,13 +54,13 @@ func (c *child) wait() exit {
 }
 
 func (c *child) terminateGroup() {
-	syscall.Kill(-c.pid, syscall.SIGTERM)
-	syscall.Kill(-c.pid, syscall.SIGCONT) // a stopped process does not see SIGTERM
+	_ = syscall.Kill(-c.pid, syscall.SIGTERM) // nobody may be left
+	_ = syscall.Kill(-c.pid, syscall.SIGCONT) // a stopped process does not see SIGTERM
 }
 
-func (c *child) killGroup() { syscall.Kill(-c.pid, syscall.SIGKILL) }
+func (c *child) killGroup() { _ = syscall.Kill(-c.pid, syscall.SIGKILL) }
 
 // groupLives reports whether the group has members; here zombies count, too.
-func (c *child) groupLives() bool { return syscall.Kill(-c.pid, 0) != syscall.ESRCH }
+func (c *child) groupLives() bool { return !errors.Is(syscall.Kill(-c.pid, 0), syscall.ESRCH) }
 
 func (c *child) release() {}

@@ -50,9 +50,9 @@ func (c *child) wait() exit {
 	}
 }
 
-func (c *child) terminateGroup() { c.process.Kill() }
+func (c *child) terminateGroup() { _ = c.process.Kill() }
 
-func (c *child) killGroup() { c.process.Kill() }
+func (c *child) killGroup() { _ = c.process.Kill() }
 
 func (c *child) groupLives() bool { return false }
 

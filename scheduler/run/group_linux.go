@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
 	"sync"
@@ -82,5 +83,5 @@ func isZombie(pid string) bool {
 
 // groupLives reports whether the group has members that are not zombies.
 func (c *child) groupLives() bool {
-	return c.signal(0) != syscall.ESRCH && groups.lives(c.pid)
+	return !errors.Is(c.signal(0), syscall.ESRCH) && groups.lives(c.pid)
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"syscall"
@@ -109,7 +110,7 @@ func (r *reactor) loop() {
 	wait := func(fd uintptr) bool {
 		for {
 			var err error
-			if n, err = unix.EpollWait(int(fd), events, 0); err != syscall.EINTR {
+			if n, err = unix.EpollWait(int(fd), events, 0); !errors.Is(err, syscall.EINTR) {
 				return n != 0 || err != nil
 			}
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -117,7 +118,7 @@ func (r *Reaper) reap(pid int, stranger *zombie) bool {
 	if got == pid && r.Logger != nil {
 		r.Debug("reaped an orphan", "pid", pid, "exit_code", status.ExitStatus())
 	}
-	return got == pid || err == syscall.ECHILD || err == syscall.EINTR
+	return got == pid || errors.Is(err, syscall.ECHILD) || errors.Is(err, syscall.EINTR)
 }
 
 // firstZombie returns a child that has ended, without taking its status; 0: none.
@@ -125,7 +126,7 @@ func firstZombie() int {
 	var info unix.Siginfo
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		if err == syscall.EINTR {
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		if err != nil {

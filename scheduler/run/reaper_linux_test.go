@@ -83,7 +83,7 @@ func reapAmongOthers(t *testing.T) {
 			}
 			// Late, so that the reaper meets it first.
 			eventually(t, "zombie", func() bool { return processState(cmd.Process.Pid) == "Z" })
-			time.Sleep(5 * reapAgain)
+			<-time.After(5 * reapAgain)
 			cmd.Wait()
 			if code := cmd.ProcessState.ExitCode(); code != 5 {
 				t.Errorf("another command: exit code %d", code)

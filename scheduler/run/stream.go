@@ -105,13 +105,13 @@ func (s *stream) feed(out, b []byte) []byte {
 		switch {
 		case end < 0:
 			if !s.skipping {
-				s.pending = append(s.pending, part...)
+				s.hold(part)
 			}
 			return out
 		case s.skipping:
 			s.skipping = false
 		case len(s.pending) > 0:
-			s.pending = append(s.pending, part...)
+			s.hold(part)
 			out = s.line(out, s.pending, true)
 			if cap(s.pending) > keepPending {
 				s.pending = nil
@@ -123,6 +123,19 @@ func (s *stream) feed(out, b []byte) []byte {
 		b = b[end+1:]
 	}
 	return out
+}
+
+// hold adds to the unfinished line. The buffer doubles, up to what a line may have:
+// append would leave several times as much behind on the way to a long one.
+func (s *stream) hold(part []byte) {
+	if need := len(s.pending) + len(part); need > cap(s.pending) {
+		room := max(need, 2*cap(s.pending))
+		if s.max > 0 {
+			room = min(room, s.max) // need is within it
+		}
+		s.pending = append(make([]byte, 0, room), s.pending...)
+	}
+	s.pending = append(s.pending, part...)
 }
 
 // line records one complete line; log.mu is held.
