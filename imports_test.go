@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/demo":       {"api"},
 
 	"internal/testcluster": {"agent", "api", "internal/pki"},
+	"internal/netcluster":  {"api", "internal/testcluster"},
 	"internal/e2e":         {},
 }
 
@@ -63,7 +64,7 @@ var testsMayImport = map[string][]string{
 
 	".":                    {"api"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
-	"internal/e2e":         {"internal/testcluster", "api", "election"},
+	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "api", "election"},
 	"internal/testcluster": {"election"},
 }
 
