@@ -51,7 +51,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	})
 	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
 		Node:    a.node,
-		Runner:  processRunner{},
+		Runner:  a.newRunner(log),
 		History: hist,
 		Logger:  log.Named("scheduler"),
 		Stdout:  a.opts.Stdout,

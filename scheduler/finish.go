@@ -128,8 +128,7 @@ func lastLines(p Process) []history.Line {
 	if log == nil || log.Size() == 0 {
 		return nil
 	}
-	lines := log.Lines()
-	lines = lines[max(0, len(lines)-history.OutputLines):]
+	lines := log.Last(history.OutputLines)
 	out := make([]history.Line, len(lines))
 	for i, line := range lines {
 		out[i] = history.Line{Stream: line.Stream, Text: line.Text}
