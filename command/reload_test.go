@@ -1,7 +1,6 @@
 package command
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -21,7 +20,7 @@ func serveReload(t *testing.T, code int, status api.ConfigStatus) map[string]str
 			t.Error(err)
 		}
 		w.WriteHeader(code)
-		_, _ = io.WriteString(w, string(data))
+		_, _ = w.Write(data)
 	}))
 	t.Cleanup(server.Close)
 	return map[string]string{envAddress: server.URL}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,8 +10,8 @@ import (
 // suggestSeconds points an error about six fields at their order if the text makes
 // sense with the second in front.
 func (p *parser) suggestSeconds(err error) {
-	e, ok := err.(*ScheduleError)
-	if !ok {
+	var e *ScheduleError
+	if !errors.As(err, &e) {
 		return
 	}
 	seven := strings.Join(texts(split(p.text)), " ") + " *"

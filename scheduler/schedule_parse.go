@@ -251,7 +251,6 @@ func (p *parser) build(dayMatch DayMatch) {
 		c.either = !anyDom && !anyDow
 		if !c.either { // one of them matches every day
 			c.values.Dom, c.values.Dow = allDays, allWeekday
-			anyDom, anyDow = true, true
 		}
 	case bothRestricted && !anyDom && !anyDow:
 		p.warn("day of month and day of week are both restricted and a day must match both; with dayMatch \"or\" one of them is enough")

@@ -47,7 +47,7 @@ func TestLocalTimeAndItsChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, h *harness) {
-				h.offset.Store(int64(c.from.Sub(time.Now())))
+				h.offset.Store(int64(time.Until(c.from)))
 				h.begin(false, nil, testJob(t, "j", "30 2 * * *", in))
 				wait(c.lock)
 				var got []string

@@ -129,13 +129,6 @@ func (f *field) or(text string) *field { f.fallback = &text; return f }
 // always says that a mapping is in effect even if it is absent.
 func (f *field) always() *field { f.implied = true; return f }
 
-// with returns a mapping like f with more keys.
-func (f *field) with(keys ...*field) *field {
-	out := *f
-	out.setKeys(append(append([]*field(nil), f.keys...), keys...))
-	return &out
-}
-
 // without returns a mapping like f, less some keys.
 func (f *field) without(names ...string) *field {
 	out := *f

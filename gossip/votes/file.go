@@ -15,6 +15,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // errPanicked tells that bbolt gave up in the middle of something, and may hold locks.
@@ -149,7 +150,7 @@ func openOnce(path string, lockWait time.Duration) (db *file, h health, err erro
 	db, err = openBolt(path, lockWait)
 	var system syscall.Errno
 	switch {
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, 0, ErrLocked
 	case errors.As(err, &system), errors.Is(err, ErrDamaged):
 		return nil, 0, err
