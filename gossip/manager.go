@@ -56,6 +56,7 @@ type Manager struct {
 	gate     sync.RWMutex // held for reading while a call needs the running parts
 	open     bool
 	requests sync.WaitGroup
+	pushes   pushes
 	local    localState
 }
 

@@ -2,8 +2,6 @@ package gossip
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -108,36 +106,3 @@ func (m *Manager) announce(ctx context.Context) {
 		}
 	}
 }
-
-// push makes every reachable peer fetch this node's state, and returns when all have,
-// or ctx ends. The error names those that have not.
-func (m *Manager) push(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
-	defer cancel()
-	q := &request{Type: typeSync, Version: m.table.versionNow()}
-	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-	for _, s := range m.registry.voters() {
-		wg.Go(func() {
-			if _, err := ask(ctx, s, q); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, &pushError{m.table.hostOf(s.host), err})
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// pushError says which peer may not know the newest state.
-type pushError struct {
-	host string
-	err  error
-}
-
-func (e *pushError) Error() string { return e.host + " may not know yet: " + clean(e.err.Error()) }
-func (e *pushError) Unwrap() error { return e.err }
