@@ -124,6 +124,19 @@ func TestClaimRefusals(t *testing.T) {
 	}
 }
 
+// A node that does not elect gives no vote, also before it has heard who asks.
+func TestNoVoteWithoutElection(t *testing.T) {
+	for elect, want := range map[bool]election.Refusal{true: "", false: election.RefusedConflict} {
+		c := newTestCluster(t)
+		n := c.node("a", func(c *Config) { c.ElectLeader = elect }).prepare()
+		r := n.View().ClaimRequest([]election.Firing{{Job: "job", At: time.Now()}})
+		r.InstanceID = newInstanceID()
+		if got := n.vote(n.voterContext(true, false), r)[0].Refusal; got != want {
+			t.Errorf("election %t: %q, want %q", elect, got, want)
+		}
+	}
+}
+
 // A majority is enough: a peer that does not answer holds nobody up.
 func TestClaimSlowPeer(t *testing.T) {
 	release := make(chan struct{})

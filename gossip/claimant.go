@@ -264,7 +264,9 @@ func (m *Manager) vote(c election.VoterContext, r election.ClaimRequest) []elect
 	return answers
 }
 
-// voterContext is what the voter needs besides the request and its clock.
+// voterContext is what the voter needs besides the request and its clock. A node that
+// does not elect is in conflict with every claimant, whatever it has heard of it yet:
+// its votes may be kept nowhere.
 func (m *Manager) voterContext(bound, conflict bool) election.VoterContext {
 	v, set := m.View(), m.jobs.Load()
 	return election.VoterContext{
@@ -272,7 +274,7 @@ func (m *Manager) voterContext(bound, conflict bool) election.VoterContext {
 		JobSetID:  set.id,
 		Policy:    v.Distribution(),
 		Bound:     bound,
-		Conflict:  conflict,
+		Conflict:  conflict || !m.cfg.ElectLeader,
 		LeaderJob: func(job string) bool { return set.leader[job] },
 		Running:   m.cfg.Running,
 		Exchanged: m.table.exchangedWith(),
