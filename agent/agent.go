@@ -32,6 +32,8 @@ type Agent struct {
 	voting       voting
 	dispatcher   *scheduler.Dispatcher
 	coordination *coordination
+	happenings   *happenings
+	streams      streamSlots
 	web          *webServer
 
 	// change serialises Start, Reload and Stop.
@@ -42,6 +44,7 @@ type Agent struct {
 	watch   *watcher
 	seen    map[string]fileState // the configuration's files as they were last read
 
+	service  atomic.Int32 // for probes
 	stopping sync.Once
 	stopErr  error
 
@@ -72,6 +75,7 @@ func New(opts Options) (*Agent, error) {
 	}
 	logs.use(target)
 	a := &Agent{opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID()}
+	a.streams.limit = int64(connectionLimit() / 2)
 	if err := a.wire(logs.root, cfg); err != nil {
 		return nil, errors.Join(err, a.down.unwind(context.Background()), logs.close())
 	}
@@ -128,6 +132,7 @@ func (a *Agent) Start(ctx context.Context) error {
 		a.startWatch()
 		a.down.push("file watch", a.watch.stop)
 	}
+	a.service.CompareAndSwap(notStarted, inService)
 	a.log.Info("started", "node", a.node)
 	return nil
 }
@@ -136,6 +141,7 @@ func (a *Agent) Start(ctx context.Context) error {
 // awaited, then the rest. If ctx ends first, running jobs are cancelled, and given
 // their killTimeout. Stop is idempotent.
 func (a *Agent) Stop(ctx context.Context) error {
+	a.service.Store(outOfService)
 	a.dispatcher.Quiesce()
 	a.stopping.Do(func() {
 		// A reload under way ends first, and none begins any more. The lock is not

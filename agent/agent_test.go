@@ -128,6 +128,29 @@ func (a *testAgent) request(method, path string, header http.Header) (*http.Resp
 	return resp, body.String()
 }
 
+// open sends a request over the socket and leaves the answer's body open.
+func (a *testAgent) open(ctx context.Context, path string) *http.Response {
+	a.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://agent"+path, nil)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	resp, err := a.transport().RoundTrip(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return resp
+}
+
+// transport leads every request to the socket.
+func (a *testAgent) transport() *http.Transport {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", a.socket)
+	}}
+	a.t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
 // eventually waits up to 30 s for a condition.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

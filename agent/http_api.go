@@ -25,9 +25,12 @@ type httpAPI struct {
 	dispatcher   *scheduler.Dispatcher
 	history      historyReader
 	coordination *coordination
+	happenings   *happenings
 	settings     func() settings // of the configuration in effect
 	loaded       func() loadStatus
+	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
+	slots        *streamSlots
 }
 
 // settings is what the API needs of the configuration in effect.
@@ -44,13 +47,20 @@ func (a *httpAPI) routes() router {
 	return router{
 		{http.MethodGet, "/version", a.version},
 		{http.MethodGet, "/job-set-id", a.jobSetID},
+		{http.MethodGet, pathHealth, a.health},
+		{http.MethodGet, pathReady, a.readiness},
 		{http.MethodGet, "/status", a.status},
 		{http.MethodGet, "/jobs", a.jobs},
+		{http.MethodGet, "/jobs/{name}", a.job},
+		{http.MethodGet, "/jobs/{name}/next", a.next},
 		{http.MethodGet, "/jobs/{name}/runs", a.runs},
 		{http.MethodGet, "/jobs/{name}/logs", a.logs},
 		{http.MethodGet, "/jobs/{name}/why", a.why},
 		{http.MethodPost, "/jobs/{name}/start", a.start},
 		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
+		{http.MethodPost, "/jobs/{name}/pause", a.pause},
+		{http.MethodPost, "/jobs/{name}/resume", a.resume},
+		{http.MethodGet, "/events", a.events},
 		{http.MethodGet, "/cluster", a.cluster},
 		{http.MethodGet, "/fleet", a.fleet},
 		{http.MethodGet, "/config/status", a.configStatus},
@@ -108,6 +118,7 @@ func (a *httpAPI) send(w http.ResponseWriter, status int, contentType string, bo
 	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	limitWrite(w)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -18,46 +20,108 @@ const (
 // token is one accepted bearer token. Only its digest is kept, so that comparing takes
 // the same time whatever the length of a wrong one.
 type token struct {
+	name   string
 	digest [sha256.Size]byte
 	scope  scope
 }
 
-func newToken(secret string, s scope) token {
-	return token{digest: sha256.Sum256([]byte(secret)), scope: s}
+func newToken(name, secret string, s scope) token {
+	return token{name: name, digest: sha256.Sum256([]byte(secret)), scope: s}
 }
 
-// requireToken lets a request through only with one of the tokens, in the order that
+// guard lets a request through to next only with one of the tokens, in the order that
 // does not tell strangers which paths exist: first the token, then the route. Without
 // tokens everything is open.
-func requireToken(tokens []token, next http.Handler) http.Handler {
-	if len(tokens) == 0 {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		granted, ok := authenticate(tokens, r.Header.Get("Authorization"))
-		switch {
-		case !ok:
-			plainStatus(w, http.StatusUnauthorized)
-		case granted == scopeRead && r.Method != http.MethodGet && r.Method != http.MethodHead:
-			plainText(w, http.StatusForbidden, "this token may only read")
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+type guard struct {
+	tokens   []token
+	open     map[string]bool // paths that need no token, exactly as sent
+	failures *failureLimit   // nil: none
+	foreign  *http.CrossOriginProtection
+	next     http.Handler
 }
 
-// authenticate compares against every token, so that the time taken tells nothing.
-func authenticate(tokens []token, header string) (scope, bool) {
-	scheme, secret, _ := strings.Cut(header, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return 0, false
+// newGuard returns a guard of next.
+func newGuard(tokens []token, open []string, failures *failureLimit, next http.Handler) *guard {
+	g := &guard{tokens: tokens, open: make(map[string]bool, len(open)), failures: failures, foreign: http.NewCrossOriginProtection(), next: next}
+	for _, path := range open {
+		g.open[path] = true
 	}
-	digest := sha256.Sum256([]byte(secret))
-	granted, found := scopeRead, false
-	for _, t := range tokens {
-		if subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 {
-			granted, found = max(granted, t.scope), true
+	return g
+}
+
+// ServeHTTP implements http.Handler.
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(g.tokens) > 0 && !g.open[r.URL.EscapedPath()] {
+		t := g.admit(w, r)
+		if t == nil {
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), tokenContext{}, t.name))
+	}
+	// A page of another site can make a browser send requests that change something,
+	// to a machine that only this browser reaches. Browsers say so; other clients say
+	// nothing and go on.
+	if err := g.foreign.Check(r); err != nil {
+		plainText(w, http.StatusForbidden, "this request comes from a page of another site")
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// admit returns the token of a request, or nil after an answer without one.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) *token {
+	secret, ok := bearer(r.Header.Get("Authorization"))
+	if !ok {
+		plainStatus(w, http.StatusUnauthorized) // nothing was guessed
+		return nil
+	}
+	client := clientOf(r)
+	if g.failures != nil {
+		if wait := g.failures.blocked(client); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			plainStatus(w, http.StatusTooManyRequests)
+			return nil
 		}
 	}
-	return granted, found
+	t := g.find(secret)
+	switch {
+	case t == nil:
+		if g.failures != nil {
+			g.failures.failed(client)
+		}
+		plainStatus(w, http.StatusUnauthorized)
+		return nil
+	case t.scope == scopeRead && r.Method != http.MethodGet && r.Method != http.MethodHead:
+		plainText(w, http.StatusForbidden, "this token may only read")
+		return nil
+	}
+	return t
+}
+
+// bearer returns what an Authorization header presents as a token.
+func bearer(header string) (string, bool) {
+	scheme, secret, _ := strings.Cut(header, " ")
+	return secret, strings.EqualFold(scheme, "Bearer")
+}
+
+// find compares with every token, so that the time taken tells nothing.
+func (g *guard) find(secret string) *token {
+	digest := sha256.Sum256([]byte(secret))
+	var found *token
+	for i := range g.tokens {
+		t := &g.tokens[i]
+		if subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 && (found == nil || t.scope > found.scope) {
+			found = t
+		}
+	}
+	return found
+}
+
+// tokenContext is the key under which the context of a request holds its token's name.
+type tokenContext struct{}
+
+// tokenOf returns the name of a request's token, "" without one.
+func tokenOf(r *http.Request) string {
+	name, _ := r.Context().Value(tokenContext{}).(string)
+	return name
 }

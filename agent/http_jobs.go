@@ -21,7 +21,10 @@ const (
 // historyReader is what the API reads of the history.
 type historyReader interface {
 	Runs(job string) []history.Run // oldest first
+	RecentRuns(job string, n int) []history.Run
+	Output(job, id string) ([]history.Line, error)
 	Missed(job string, n int) []history.Missed
+	Pause(job string) (history.Pause, bool)
 }
 
 func (a *httpAPI) status(w http.ResponseWriter, r *http.Request) {
@@ -70,12 +73,22 @@ func (a *httpAPI) jobs(w http.ResponseWriter, _ *http.Request) {
 	jobs := a.dispatcher.Jobs()
 	list := make([]api.Job, len(jobs))
 	for i, j := range jobs {
-		list[i] = a.job(j, now, elect, view)
+		list[i] = a.apiJob(j, now, elect, view)
 	}
 	a.json(w, list)
 }
 
-func (a *httpAPI) job(j scheduler.JobStatus, now time.Time, elect bool, view *election.View) api.Job {
+// job tells of one job what jobs tells of all.
+func (a *httpAPI) job(w http.ResponseWriter, r *http.Request) {
+	j, ok := a.dispatcher.Job(r.PathValue("name"))
+	if !ok {
+		plainStatus(w, http.StatusNotFound)
+		return
+	}
+	a.json(w, a.apiJob(j, time.Now(), a.settings().elect, a.coordination.View()))
+}
+
+func (a *httpAPI) apiJob(j scheduler.JobStatus, now time.Time, elect bool, view *election.View) api.Job {
 	out := api.Job{
 		Name:          j.Job.Name,
 		Enabled:       j.Job.Enabled,
@@ -90,12 +103,16 @@ func (a *httpAPI) job(j scheduler.JobStatus, now time.Time, elect bool, view *el
 		ScheduledIn:   scheduledIn(j, now),
 		History:       []api.HistoryEntry{},
 	}
-	runs := a.history.Runs(j.Job.Name)
+	runs := a.history.RecentRuns(j.Job.Name, shownHistory)
 	if n := len(runs); n > 0 {
 		out.LastRun = new(apiRun(runs[n-1]))
-		for _, r := range runs[max(0, n-shownHistory):] {
-			out.History = append(out.History, api.HistoryEntry{Outcome: string(r.Outcome), Duration: duration(r)})
+		out.History = make([]api.HistoryEntry, n)
+		for i, r := range runs {
+			out.History[i] = api.HistoryEntry{Outcome: string(r.Outcome), Duration: duration(r)}
 		}
+	}
+	if p, ok := a.history.Pause(j.Job.Name); ok && p.Active(now) {
+		out.Paused = new(apiPause(p))
 	}
 	if elect {
 		out.ClusterPolicy = string(j.Job.ClusterPolicy)
@@ -193,6 +210,8 @@ func (a *httpAPI) acted(w http.ResponseWriter, r *http.Request, name string, err
 		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is disabled")
 	case errors.Is(err, scheduler.ErrNotRunning):
 		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is not running")
+	case errors.Is(err, scheduler.ErrNotPaused):
+		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is not paused")
 	case errors.Is(err, scheduler.ErrStopping):
 		a.refuse(w, r, http.StatusServiceUnavailable, "the agent is stopping: start the job on another node")
 	default:

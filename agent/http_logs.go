@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/scheduler/run"
 )
 
 // logs streams the output of the newest run of a job: what is kept of it, then what
-// comes, then the end.
+// comes, then the end. A reader that was cut off goes on after the line that it names
+// in the header Last-Event-ID, if that is of the same run.
 func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if _, ok := a.dispatcher.Job(name); !ok {
@@ -20,27 +23,49 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := a.stream(w, r)
+	if s == nil {
+		return
+	}
 	defer s.close()
 	if r.Method == http.MethodHead {
 		return
 	}
-	log, ok := a.dispatcher.Logs(name)
-	if !ok {
-		var end api.LogEnd
-		if len(a.history.Runs(name)) == 0 {
-			end.Reason = api.LogEndNoOutput
-		}
-		_ = s.send(api.EventEnd, end)
-		return
+	after := r.Header.Get("Last-Event-ID")
+	var err error
+	if log, ok := a.dispatcher.Logs(name); ok {
+		err = follow(s, log, after)
+	} else {
+		err = a.replay(s, name, after)
 	}
-	if err := follow(s, log); err != nil {
+	if err != nil {
 		a.log.Trace("log stream ended early", "job", name, "error", err)
 	}
 }
 
+// lineID names a line for readers that are cut off after it: the log, and how many
+// lines of it came up to this one.
+func lineID(log string, position uint64) string {
+	return log + "-" + strconv.FormatUint(position, 10)
+}
+
+// positionIn returns where in a log the line of an id is; false if it is of another.
+func positionIn(log, id string) (uint64, bool) {
+	text, ok := strings.CutPrefix(id, log+"-")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
+}
+
 // follow sends every line of a log until its run ends.
-func follow(s *eventStream, log *run.Log) error {
-	subscription := log.Subscribe()
+func follow(s *eventStream, log *run.Log, after string) error {
+	var subscription *run.Subscription
+	if position, ok := positionIn(log.ID(), after); ok {
+		subscription = log.SubscribeAfter(position)
+	} else {
+		subscription = log.Subscribe()
+	}
 	defer subscription.Close()
 	for {
 		wait, cancel := context.WithTimeout(s.ctx, pingInterval)
@@ -48,21 +73,53 @@ func follow(s *eventStream, log *run.Log) error {
 		cancel()
 		switch {
 		case errors.Is(err, io.EOF):
-			return s.send(api.EventEnd, api.LogEnd{})
+			return s.end(api.LogEnd{})
 		case errors.Is(err, context.DeadlineExceeded):
-			err = s.comment("ping")
-		case err == nil && lost > 0:
-			err = s.comment(fmt.Sprintf("%d lines were lost: this reader is too slow", lost))
-		}
-		if err != nil {
+			s.comment("ping")
+		case err != nil:
 			return err
+		case lost > 0:
+			s.comment(fmt.Sprintf("%d lines were lost: this reader is too slow", lost))
 		}
-		events := make([]any, len(lines))
+		first := subscription.Position() - uint64(len(lines)) + 1
 		for i, line := range lines {
-			events[i] = api.LogLine{Stream: line.Stream, Line: line.Text}
+			event := api.LogLine{Stream: line.Stream, Line: line.Text}
+			if err := s.add(lineID(log.ID(), first+uint64(i)), api.EventLine, event); err != nil {
+				return err
+			}
 		}
-		if err := s.send(api.EventLine, events...); err != nil {
+		if err := s.flush(); err != nil {
 			return err
 		}
 	}
+}
+
+// replay sends what the history keeps of the newest run.
+func (a *httpAPI) replay(s *eventStream, job, after string) error {
+	runs := a.history.RecentRuns(job, 1)
+	if len(runs) == 0 {
+		return s.end(api.LogEnd{Reason: api.LogEndNoOutput})
+	}
+	id := runs[0].ID
+	lines, err := a.history.Output(job, id)
+	if err != nil {
+		return err
+	}
+	seen, _ := positionIn(id, after)
+	for i, line := range lines {
+		if position := uint64(i) + 1; position > seen {
+			if err := s.add(lineID(id, position), api.EventLine, api.LogLine{Stream: line.Stream, Line: line.Text}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.end(api.LogEnd{})
+}
+
+// end sends the last event of a log stream.
+func (s *eventStream) end(end api.LogEnd) error {
+	if err := s.add("", api.EventEnd, end); err != nil {
+		return err
+	}
+	return s.flush()
 }

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/yacron2/yacron2/api"
@@ -64,6 +66,14 @@ jobs:
 		}
 		return 0
 	}
+	ids := map[string]bool{}
+	for i, line := range got {
+		ids[line.ID] = true
+		got[i].ID = ""
+	}
+	if len(ids) != len(got) || ids[""] {
+		t.Errorf("ids %v", ids)
+	}
 	slices.SortFunc(got, sortLines)
 	slices.SortFunc(want, sortLines)
 	if !slices.Equal(got, want) {
@@ -78,6 +88,113 @@ jobs:
 	})
 	if _, err := a.client.Logs(ctx, "nobody", nil); api.StatusOf(err) != 404 {
 		t.Errorf("an unknown job: %v", err)
+	}
+}
+
+// lines reads the log of a job after a line, until it ends or take returns an error.
+func (a *testAgent) lines(job, after string, take func(api.LogLine) error) []api.LogLine {
+	a.t.Helper()
+	var got []api.LogLine
+	_, err := a.client.LogsAfter(a.t.Context(), job, after, func(l api.LogLine) error {
+		got = append(got, l)
+		if take == nil {
+			return nil
+		}
+		return take(l)
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		a.t.Fatal(err)
+	}
+	return got
+}
+
+// A reader that is cut off loses no line and sees none twice.
+func TestLogsGoOnAfterABreak(t *testing.T) {
+	a := startAgent(t, `
+jobs:
+  - name: counter
+    command: seq 1 500
+    schedule: "@yearly"
+    captureStdout: true
+`, "")
+	for round := range 2 {
+		if err := a.client.Start(t.Context(), "counter"); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		last := ""
+		for len(got) < 500 {
+			// Each connection breaks after some lines.
+			part := 0
+			for _, l := range a.lines("counter", last, func(api.LogLine) error {
+				if part++; part == 70 {
+					return errEnough
+				}
+				return nil
+			}) {
+				got, last = append(got, l.Line), l.ID
+			}
+		}
+		for i, line := range got {
+			if line != strconv.Itoa(i+1) {
+				t.Fatalf("round %d: line %d is %q", round, i+1, line)
+			}
+		}
+		eventually(t, "the run has ended", func() bool {
+			runs, err := a.client.Runs(t.Context(), "counter")
+			return err == nil && runs.Stats.Total == round+1
+		})
+		if rest := a.lines("counter", last, nil); len(rest) != 0 {
+			t.Errorf("after the last line come %d", len(rest))
+		}
+		for _, strange := range []string{"x", "-", last + "0", strings.Repeat("9", 5000)} {
+			if all := a.lines("counter", strange, nil); len(all) != 500 && len(all) != 0 {
+				t.Errorf("after %.20q come %d lines", strange, len(all))
+			}
+		}
+		if round == 0 {
+			continue
+		}
+		if all := a.lines("counter", "another-250", nil); len(all) != 500 {
+			t.Errorf("after a line of another run come %d lines", len(all))
+		}
+	}
+}
+
+// What a run printed can be read after a restart.
+func TestLogsOutliveTheAgent(t *testing.T) {
+	a := startAgent(t, `
+dataDir: `+t.TempDir()+`
+jobs:
+  - name: counter
+    command: seq 1 5; echo six >&2
+    schedule: "@yearly"
+    captureStdout: true
+`, "")
+	if err := a.client.Start(t.Context(), "counter"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run has ended", func() bool {
+		runs, err := a.client.Runs(t.Context(), "counter")
+		return err == nil && runs.Stats.Total == 1
+	})
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := New(Options{ConfigDirs: []string{a.dir}, NodeName: "node-a", Stdout: a.log, Stderr: a.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Agent = again
+	if err := again.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines := a.lines("counter", "", nil)
+	if len(lines) != 6 || !slices.ContainsFunc(lines, func(l api.LogLine) bool { return l.Stream == "stderr" && l.Line == "six" }) {
+		t.Fatalf("got %q", lines)
+	}
+	if rest := a.lines("counter", lines[3].ID, nil); len(rest) != 2 || rest[0] != lines[4] {
+		t.Errorf("after the fourth line: %q", rest)
 	}
 }
 

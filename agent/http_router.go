@@ -92,6 +92,7 @@ func plainStatus(w http.ResponseWriter, status int) {
 // plainText answers an error in plain text, led by the status code.
 func plainText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	limitWrite(w)
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(statusPrefix(status) + text))
 }

@@ -20,6 +20,7 @@ import (
 // cancellation waits for the job's killTimeout.
 const (
 	headerTimeout  = 10 * time.Second
+	requestTimeout = 30 * time.Second // to the end of its body
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 	maxBodyBytes   = 1 << 20
@@ -37,9 +38,11 @@ type webConfig struct {
 // the new ones and closes the old ones; an address that stays keeps its listener and
 // its connections.
 type webServer struct {
-	log     hclog.Logger
-	api     http.Handler
-	handler atomic.Pointer[http.Handler] // api behind the tokens in effect
+	log         hclog.Logger
+	api         http.Handler
+	guard       atomic.Pointer[guard] // of the tokens in effect, before api
+	failures    *failureLimit
+	connections *connections
 
 	mu      sync.Mutex
 	servers map[config.Listener]*boundServer
@@ -56,7 +59,10 @@ type boundServer struct {
 }
 
 func newWebServer(log hclog.Logger, api http.Handler) *webServer {
-	return &webServer{log: log, api: api, servers: make(map[config.Listener]*boundServer), certs: &certificates{}}
+	return &webServer{
+		log: log, api: api, servers: make(map[config.Listener]*boundServer), certs: &certificates{},
+		failures: newFailureLimit(log, time.Now), connections: newConnections(log, connectionLimit()),
+	}
 }
 
 // apply makes cfg the configuration in effect. Addresses that cannot be bound are
@@ -64,8 +70,7 @@ func newWebServer(log hclog.Logger, api http.Handler) *webServer {
 func (s *webServer) apply(ctx context.Context, cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	handler := requireToken(cfg.tokens, s.api)
-	s.handler.Store(&handler)
+	s.guard.Store(newGuard(cfg.tokens, []string{pathHealth, pathReady}, s.failures, s.api))
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
 
 	wanted := make(map[config.Listener]bool, len(cfg.listen))
@@ -106,9 +111,11 @@ func (s *webServer) bind(l net.Listener) *boundServer {
 		BaseContext: func(net.Listener) context.Context { return base },
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-			(*s.handler.Load()).ServeHTTP(w, r)
+			s.guard.Load().ServeHTTP(w, r)
 		}),
+		ConnState:         s.connections.changed,
 		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/yacron2/yacron2/api"
@@ -13,13 +14,29 @@ import (
 const (
 	// pingInterval is the longest silence: proxies close what is silent longer.
 	pingInterval = 15 * time.Second
-	// streamWriteTimeout ends a stream whose reader has stopped reading.
-	streamWriteTimeout = 30 * time.Second
+	// writeTimeout ends an answer whose reader has stopped reading.
+	writeTimeout = 30 * time.Second
 )
 
 // streamsContext is the key under which the context of a request holds the one that
 // ends when the address is closed: open streams must not hold that up.
 type streamsContext struct{}
+
+// streamSlots bounds how many event streams are open.
+type streamSlots struct {
+	limit int64
+	open  atomic.Int64
+}
+
+func (s *streamSlots) take() bool {
+	if s.open.Add(1) <= s.limit {
+		return true
+	}
+	s.open.Add(-1)
+	return false
+}
+
+func (s *streamSlots) give() { s.open.Add(-1) }
 
 // eventStream writes server-sent events.
 type eventStream struct {
@@ -30,13 +47,20 @@ type eventStream struct {
 	buf   bytes.Buffer
 }
 
-// stream answers with the head of an event stream, which the caller must close.
+// stream answers with the head of an event stream, which the caller must close. It
+// returns nil after an answer that there are too many.
 func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
+	if !a.slots.take() {
+		w.Header().Set("Retry-After", "30")
+		a.refuse(w, r, http.StatusServiceUnavailable, "too many event streams are open")
+		return nil
+	}
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &eventStream{ctx: ctx, close: cancel, w: w, ctrl: http.NewResponseController(w)}
+	s := &eventStream{ctx: ctx, w: w, ctrl: http.NewResponseController(w)}
+	s.close = func() { cancel(); a.slots.give() }
 	if address, ok := r.Context().Value(streamsContext{}).(context.Context); ok {
 		detach := context.AfterFunc(address, cancel)
-		s.close = func() { detach(); cancel() }
+		s.close = func() { detach(); cancel(); a.slots.give() }
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
@@ -50,36 +74,45 @@ func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	return s
 }
 
-// send writes events of one name, and hands them over at once.
-func (s *eventStream) send(name string, events ...any) error {
-	for _, event := range events {
-		data, err := api.Marshal(event)
-		if err != nil {
-			return err
-		}
-		s.buf.WriteString("event: " + name + "\ndata: ")
-		s.buf.Write(data)
-		s.buf.WriteString("\n\n")
+// add puts an event into the buffer. Readers that were cut off go on after its id; ""
+// gives none.
+func (s *eventStream) add(id, name string, event any) error {
+	data, err := api.Marshal(event)
+	if err != nil {
+		return err
 	}
-	return s.flush()
+	s.addData(id, name, data)
+	return nil
 }
 
-// comment writes what readers ignore.
-func (s *eventStream) comment(text string) error {
-	s.buf.WriteString(": " + text + "\n\n")
-	return s.flush()
+// addData is add of an event that is encoded already, in one line.
+func (s *eventStream) addData(id, name string, data []byte) {
+	if id != "" {
+		s.buf.WriteString("id: " + id + "\n")
+	}
+	s.buf.WriteString("event: " + name + "\ndata: ")
+	s.buf.Write(data)
+	s.buf.WriteString("\n\n")
 }
 
+// comment puts what readers ignore into the buffer.
+func (s *eventStream) comment(text string) { s.buf.WriteString(": " + text + "\n\n") }
+
+// flush sends what is in the buffer.
 func (s *eventStream) flush() error {
 	if s.buf.Len() == 0 {
 		return nil
 	}
 	defer s.buf.Reset()
-	if err := s.ctrl.SetWriteDeadline(time.Now().Add(streamWriteTimeout)); err != nil {
-		return err
-	}
+	limitWrite(s.w)
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
 		return err
 	}
 	return s.ctrl.Flush()
+}
+
+// limitWrite gives the reader of an answer a limited time to take what is written next.
+func limitWrite(w http.ResponseWriter) {
+	// Answers that are recorded in tests know no deadlines.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
 }

@@ -56,6 +56,9 @@ func (a *httpAPI) whyNow(job scheduler.JobStatus) *api.WhyNow {
 	if !job.Job.Enabled {
 		return &api.WhyNow{Action: election.Skip.String(), Code: "disabled", Reason: "the job is disabled"}
 	}
+	if p, ok := a.history.Pause(job.Job.Name); ok && p.Active(time.Now()) {
+		return &api.WhyNow{Action: election.Skip.String(), Code: scheduler.CodePaused, Reason: scheduler.PauseText(p)}
+	}
 	d := election.Decide(job.Job.ClusterPolicy, a.settings().elect, a.coordination.View(), job.Job.Name)
 	return &api.WhyNow{Action: d.Action.String(), Code: d.Code, Reason: d.Reason, Owner: api.NullString(d.Owner)}
 }

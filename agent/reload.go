@@ -79,6 +79,7 @@ func (a *Agent) ReloadFor(ctx context.Context, trigger Trigger) error {
 		a.seen = stampFiles(a.watched())
 	}
 	a.loaded.Store(&status)
+	a.happenings.reloaded(status, a.config.Load())
 	a.rewatch()
 	return status.failure
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/election"
 	"github.com/yacron2/yacron2/internal/version"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
@@ -49,6 +50,10 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		defer cancel()
 		return reporter.Stop(ctx)
 	})
+	a.happenings = newHappenings(log.Named("http"), a.node, a.instanceID, func() (*election.View, error) {
+		return a.coordination.State()
+	})
+	reports := reporting{reporter, a.node}
 	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
 		Node:    a.node,
 		Runner:  a.newRunner(log),
@@ -56,21 +61,30 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		Logger:  log.Named("scheduler"),
 		Stdout:  a.opts.Stdout,
 		Stderr:  a.opts.Stderr,
-		Events:  reporting{reporter, a.node}.observe,
+		Events: func(e scheduler.Event) {
+			reports.observe(e)
+			a.happenings.observe(e)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
 	a.dispatcher = dispatcher
-	a.coordination = newCoordination(log.Named("cluster"), dispatcher.SetCoordinator)
+	a.coordination = newCoordination(log.Named("cluster"), func(c scheduler.Coordinator) {
+		dispatcher.SetCoordinator(c)
+		a.happenings.viewChanged()
+	})
 	a.web = newWebServer(log.Named("http"), (&httpAPI{
 		log:          log.Named("http"),
 		node:         a.node,
 		dispatcher:   dispatcher,
 		history:      hist,
 		coordination: a.coordination,
+		happenings:   a.happenings,
 		settings:     a.settings,
 		loaded:       a.loadStatus,
+		ready:        a.ready,
+		slots:        &a.streams,
 		reload: func(ctx context.Context) error {
 			return a.ReloadFor(ctx, TriggerAPI)
 		},
@@ -178,7 +192,7 @@ func webSettings(web *config.Web) (webConfig, error) {
 		if t.Scope == config.ScopeOperate {
 			s = scopeOperate
 		}
-		out.tokens = append(out.tokens, newToken(secret, s))
+		out.tokens = append(out.tokens, newToken(t.Name, secret, s))
 	}
 	out.listen = web.Listen
 	out.certFile, out.keyFile = web.CertFile, web.KeyFile

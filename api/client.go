@@ -139,6 +139,11 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	return get[[]Job](ctx, c, "/jobs")
 }
 
+// Job returns one job.
+func (c *Client) Job(ctx context.Context, job string) (Job, error) {
+	return get[Job](ctx, c, jobPath(job, ""))
+}
+
 // Runs returns the retained runs of one job.
 func (c *Client) Runs(ctx context.Context, job string) (Runs, error) {
 	return get[Runs](ctx, c, jobPath(job, "runs"))
@@ -168,12 +173,15 @@ func (c *Client) Fleet(ctx context.Context) (Fleet, error) {
 	return get[Fleet](ctx, c, "/fleet")
 }
 
-// jobPath returns the path of one job's resource. Dots are escaped as well where they
+// jobPath returns the path of one job's resource, or of the job itself. Dots are escaped as well where they
 // are all of the name, since a path segment of dots means a folder.
 func jobPath(job, resource string) string {
 	name := url.PathEscape(job)
 	if job == "." || job == ".." {
 		name = strings.ReplaceAll(job, ".", "%2E")
+	}
+	if resource == "" {
+		return "/jobs/" + name
 	}
 	return "/jobs/" + name + "/" + resource
 }
@@ -194,9 +202,17 @@ func get[T any](ctx context.Context, c *Client, path string) (T, error) {
 // do sends a request and returns the body of a successful answer. Other answers are
 // an *Error, no answer is an *UnreachableError.
 func (c *Client) do(ctx context.Context, method, path, accept string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	return c.send(ctx, method, path, accept, nil)
+}
+
+// send is do with a JSON body, nil for none.
+func (c *Client) send(ctx context.Context, method, path, accept string, content []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if accept != "" {
 		req.Header.Set("Accept", accept)

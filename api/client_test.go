@@ -64,6 +64,13 @@ func TestClientRequests(t *testing.T) {
 		{"cluster", "{}", request{"GET", "/cluster", asJSON, auth}, func() (any, error) { return c.Cluster(ctx) }},
 		{"config", "{}", request{"GET", "/config/status", asJSON, auth}, func() (any, error) { return c.ConfigStatus(ctx) }},
 		{"reload", "{}", request{"POST", "/reload", asJSON, auth}, func() (any, error) { return c.Reload(ctx) }},
+		{"job", "{}", request{"GET", "/jobs/a%2Fb", asJSON, auth}, func() (any, error) { return c.Job(ctx, "a/b") }},
+		{"next", "{}", request{"GET", "/jobs/a/next?n=3", asJSON, auth}, func() (any, error) { return c.Next(ctx, "a", 3, time.Time{}) }},
+		{"next after", "{}", request{"GET", "/jobs/a/next?from=2026-03-01T12%3A00%3A00.00025Z&n=3", asJSON, auth}, func() (any, error) { return c.Next(ctx, "a", 3, noon) }},
+		{"why", "{}", request{"GET", "/jobs/a/why", asJSON, auth}, func() (any, error) { return c.Why(ctx, "a", time.Time{}) }},
+		{"pause", "{}", request{"POST", "/jobs/a/pause", asJSON, auth}, func() (any, error) { return c.Pause(ctx, "a", PauseRequest{}) }},
+		{"resume", "", request{"POST", "/jobs/a/resume", "", auth}, func() (any, error) { return nil, c.Resume(ctx, "a") }},
+		{"ready", "{}", request{"GET", "/ready", asJSON, auth}, func() (any, error) { return c.Ready(ctx) }},
 		{"fleet", "{}", request{"GET", "/fleet", asJSON, auth}, func() (any, error) { return c.Fleet(ctx) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,6 +32,36 @@ func sampleJob() Job {
 	}
 }
 
+func pausedJob() Job {
+	job := sampleJob()
+	job.Paused = &Pause{Since: At(noon), Until: At(noon.Add(time.Hour)), Note: "the disk is full"}
+	return job
+}
+
+// sampleEvents has one event of each kind.
+func sampleEvents() []Event {
+	about := func(kind string) Event {
+		return Event{Kind: kind, At: At(noon), Node: "n", Job: "a", RunID: "01", Trigger: "schedule", Firing: At(noon), Attempt: 1}
+	}
+	run := sampleRun()
+	started, finished, replaced, abandoned := about(EventRunStarted), about(EventRunFinished), about(EventRunReplaced), about(EventRunAbandoned)
+	started.PID = 7
+	finished.Run, finished.Permanent = &run, true
+	abandoned.Run, abandoned.RetryAt = &run, At(noon.Add(time.Minute))
+	return []Event{
+		started, finished, replaced, abandoned,
+		{Kind: EventMissed, At: At(noon), Node: "n", Job: "a", Missed: &Missed{Firing: At(noon), At: At(noon), Code: "late", Reason: "too late"}},
+		{Kind: EventRole, At: At(noon), Node: "n", Role: &Role{Enabled: true, Leader: "n", IsLeader: true, Quorate: true}},
+		{Kind: EventRole, At: At(noon), Node: "n", Role: &Role{
+			Enabled: true, Conflict: true, Stopping: true, ConflictNames: []string{"n"}, ConflictingSizes: []int{5}, ConflictingPolicies: []string{"x"},
+		}},
+		{Kind: EventRole, At: At(noon), Node: "n", Role: &Role{Error: "address in use"}},
+		{Kind: EventMember, At: At(noon), Node: "n", Member: &Member{Host: "b:1", NodeName: "b", Status: PeerAgreed, Stopping: true}},
+		{Kind: EventReload, At: At(noon), Node: "n", Reload: &Reload{State: ConfigLoaded, Trigger: "api", JobSetID: "v1:00", Jobs: 3, Warnings: 1}},
+		{Kind: EventLost, At: At(noon), Node: "n", Lost: new(0)},
+	}
+}
+
 // TestGolden pins every key, null and absence of the wire, and reads each file back.
 func TestGolden(t *testing.T) {
 	gated := sampleJob()
@@ -93,6 +123,20 @@ func TestGolden(t *testing.T) {
 			Warnings: []Problem{{Message: "odd"}},
 		}, new(ConfigStatus)},
 		{"config-status-new.json", ConfigStatus{State: ConfigLoaded, Trigger: "start", At: At(noon), LoadedAt: At(noon)}, nil},
+		{"job-paused.json", pausedJob(), new(Job)},
+		{"next.json", Next{Name: "a", Enabled: true, Schedule: "@daily", Timezone: "UTC", Firings: []Firing{
+			{At: At(noon), Local: "2026-03-01T12:00:00Z"}, {At: At(noon.Add(time.Hour)), Local: "2026-03-01T13:00:00Z", Note: "moved"},
+		}}, new(Next)},
+		{"next-none.json", Next{Name: "a"}, nil},
+		{"health.json", Health{OK: true}, new(Health)},
+		{"health-bad.json", Health{Reason: "the agent is stopping"}, new(Health)},
+		{"why.json", Why{
+			Name: "a", Node: "n", Now: &WhyNow{Action: "skip", Code: "paused", Reason: "the disk is full"},
+			Decisions: []Decision{{First: At(noon), Firing: At(noon.Add(time.Hour)), Count: 2, At: At(noon.Add(time.Hour)), Trigger: "schedule", Outcome: "run", Code: "due", Reason: "due", Owner: "n"}},
+			Missed:    []Missed{{Firing: At(noon), At: At(noon), Code: "late", Reason: "too late"}}, Runs: []Run{sampleRun()},
+		}, new(Why)},
+		{"why-nothing.json", Why{Name: "a", Node: "n"}, nil},
+		{"events.json", sampleEvents(), new([]Event)},
 		{"fleet-off.json", Fleet{NodeName: "unseen"}, nil},
 		{"fleet.json", Fleet{
 			Enabled: true, Backend: "gossip", NodeName: "a", Distribution: Spread, ElectLeader: true, Interval: 10,

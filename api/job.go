@@ -31,6 +31,8 @@ type Job struct {
 	// ClusterOwner is absent (nil) unless jobs are spread over the nodes by a
 	// running backend and the policy gates this one; null (empty) without an owner.
 	ClusterOwner *NullString `json:"clusterOwner,omitempty"`
+	// Paused is absent unless a pause keeps the job from firing on this node.
+	Paused *Pause `json:"paused,omitempty"`
 }
 
 // HistoryEntry is a finished run in short.
@@ -44,6 +46,9 @@ const (
 	OutcomeSuccess   = "success"
 	OutcomeFailure   = "failure"
 	OutcomeCancelled = "cancelled"
+	// OutcomeLost is that of a run that went on when the agent died: nobody knows how
+	// it ended.
+	OutcomeLost = "lost"
 )
 
 // Run is one finished run.
@@ -123,8 +128,11 @@ func StatsOf(runs []Run) Stats {
 		case OutcomeCancelled:
 			s.Cancelled++
 		}
-		s.LastDuration = r.Duration
-		if r.Duration == nil {
+		s.LastDuration = nil
+		if r.Outcome == OutcomeLost {
+			continue // its end is a guess
+		}
+		if s.LastDuration = r.Duration; r.Duration == nil {
 			continue
 		}
 		d := *r.Duration

@@ -23,6 +23,7 @@ const LogEndNoOutput = "no-output"
 
 // LogLine is one captured line.
 type LogLine struct {
+	ID     string `json:"-"`      // to go on after it, see LogsAfter
 	Stream string `json:"stream"` // stdout or stderr
 	Line   string `json:"line"`   // without the newline
 }
@@ -39,17 +40,23 @@ const maxEventSize = 64 << 20
 // then those that come. It returns after the end of the run, when take fails, or with
 // ctx.
 func (c *Client) Logs(ctx context.Context, job string, take func(LogLine) error) (LogEnd, error) {
+	return c.LogsAfter(ctx, job, "", take)
+}
+
+// LogsAfter is Logs, but goes on after the line of that ID, if the newest run is still
+// the one that it belongs to; "" begins with the lines that are kept.
+func (c *Client) LogsAfter(ctx context.Context, job, id string, take func(LogLine) error) (LogEnd, error) {
 	var end LogEnd
-	err := c.events(ctx, jobPath(job, "logs"), func(name string, data []byte) error {
-		switch name {
+	err := c.events(ctx, jobPath(job, "logs"), id, func(m message) error {
+		switch m.name {
 		case EventLine:
-			var line LogLine
-			if err := json.Unmarshal(data, &line); err != nil {
+			line := LogLine{ID: m.id}
+			if err := json.Unmarshal(m.data, &line); err != nil {
 				return fmt.Errorf("%s: %w: %w", c.address, ErrNotAgent, err)
 			}
 			return take(line)
 		case EventEnd:
-			if err := json.Unmarshal(data, &end); err != nil {
+			if err := json.Unmarshal(m.data, &end); err != nil {
 				return fmt.Errorf("%s: %w: %w", c.address, ErrNotAgent, err)
 			}
 			return io.EOF
@@ -59,14 +66,23 @@ func (c *Client) Logs(ctx context.Context, job string, take func(LogLine) error)
 	return end, err
 }
 
-// events reads a stream of server-sent events until take returns an error; io.EOF from
-// take is the regular end.
-func (c *Client) events(ctx context.Context, path string, take func(name string, data []byte) error) error {
+// message is one server-sent event.
+type message struct {
+	name, id string
+	data     []byte
+}
+
+// events reads a stream of server-sent events, from the one after an id on, until take
+// returns an error; io.EOF from take is the regular end.
+func (c *Client) events(ctx context.Context, path, after string, take func(message) error) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Accept", "text/event-stream")
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
+	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -84,22 +100,23 @@ func (c *Client) events(ctx context.Context, path string, take func(name string,
 	}
 	scanner := bufio.NewScanner(resp.Body)
 	scanner.Buffer(nil, maxEventSize)
-	var name string
-	var data []byte
+	var m message
 	for scanner.Scan() {
 		field, value, _ := bytes.Cut(scanner.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(field) {
 		case "event":
-			name = string(value)
+			m.name = string(value)
+		case "id":
+			m.id = string(value)
 		case "data":
-			data = append(data, value...)
+			m.data = append(m.data, value...)
 		}
-		if len(scanner.Bytes()) > 0 || data == nil {
+		if len(scanner.Bytes()) > 0 || m.data == nil {
 			continue
 		}
-		err := take(name, data)
-		name, data = "", nil
+		err := take(m)
+		m = message{id: m.id} // an id stands until the next one
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

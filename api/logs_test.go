@@ -39,7 +39,7 @@ func TestClientLogs(t *testing.T) {
 		if err != nil || end.Reason != want {
 			t.Errorf("%q ended with %+v, %v", text, end, err)
 		}
-		if len(got) != 2 || got[0] != (LogLine{"stdout", "one"}) || got[1] != (LogLine{"stderr", "twö"}) {
+		if len(got) != 2 || got[0] != (LogLine{"", "stdout", "one"}) || got[1] != (LogLine{"7", "stderr", "twö"}) {
 			t.Errorf("got %+v", got)
 		}
 	}

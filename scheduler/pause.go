@@ -17,7 +17,7 @@ func (d *Dispatcher) pausedNow(name string, now time.Time) (verdict, bool) {
 	if !ok || !p.Active(now) {
 		return verdict{}, false
 	}
-	return verdict{outcome: DecidedSkipped, code: CodePaused, reason: pauseText(p)}, true
+	return verdict{outcome: DecidedSkipped, code: CodePaused, reason: PauseText(p)}, true
 }
 
 // skipPaused skips a firing that a pause keeps from running. mu is held.
@@ -63,8 +63,8 @@ func (d *Dispatcher) ResumeJob(name string) error {
 	return nil
 }
 
-// pauseText says in words what keeps a job from firing.
-func pauseText(p history.Pause) string {
+// PauseText says in words what keeps a job from firing.
+func PauseText(p history.Pause) string {
 	text := "the job is paused on this node"
 	if !p.Until.IsZero() {
 		text += " until " + p.Until.UTC().Format(time.RFC3339)

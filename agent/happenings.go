@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/api"
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler"
+)
+
+// happenings turns what the components tell into events of the API.
+type happenings struct {
+	log   hclog.Logger
+	node  string
+	list  *eventLog
+	state func() (*election.View, error) // of the cluster
+
+	mu      sync.Mutex // one comparison at a time
+	role    api.Role   // as told last
+	members map[string]api.Member
+}
+
+func newHappenings(log hclog.Logger, node, instance string, state func() (*election.View, error)) *happenings {
+	return &happenings{log: log, node: node, list: newEventLog(instance[:8]), state: state}
+}
+
+// observe takes one event of the dispatcher.
+func (h *happenings) observe(e scheduler.Event) {
+	kind := ""
+	switch e.Kind {
+	case scheduler.RunStarted:
+		kind = api.EventRunStarted
+	case scheduler.RunFinished:
+		kind = api.EventRunFinished
+	case scheduler.RunReplaced:
+		kind = api.EventRunReplaced
+	case scheduler.RunAbandoned:
+		kind = api.EventRunAbandoned
+	case scheduler.FiringMissed:
+		kind = api.EventMissed
+	case scheduler.ViewChanged:
+		h.viewChanged()
+		return
+	default:
+		return
+	}
+	out := api.Event{
+		Kind: kind, At: api.At(e.At), RunID: e.RunID, Trigger: string(e.Trigger), Firing: api.At(e.Firing),
+		Attempt: e.Attempt, PID: e.PID, Permanent: e.Permanent, RetryAt: api.At(e.RetryAt),
+	}
+	if e.Job != nil {
+		out.Job = e.Job.Name
+	}
+	if e.Run != nil {
+		out.Run = new(apiRun(*e.Run))
+	}
+	if e.Missed != nil {
+		out.Missed = new(apiMissed(*e.Missed))
+	}
+	h.tell(out)
+}
+
+func (h *happenings) tell(e api.Event) {
+	e.Node = h.node
+	if err := h.list.add(&e); err != nil {
+		h.log.Error("cannot encode an event", "kind", e.Kind, "error", err)
+	}
+}
+
+// viewChanged tells what is new in the cluster since it was told last.
+func (h *happenings) viewChanged() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	view, failure := h.state()
+	at := api.At(time.Now())
+	if role := roleOf(view, failure); !reflect.DeepEqual(role, h.role) {
+		h.role = role
+		h.tell(api.Event{Kind: api.EventRole, At: at, Role: &role})
+	}
+	before := h.members
+	h.members = make(map[string]api.Member)
+	if view == nil {
+		return
+	}
+	for _, p := range view.Peers() {
+		m := api.Member{
+			Host: p.Host, NodeName: api.NullString(p.NodeName), Status: string(p.Status),
+			LastError: api.NullString(p.LastError), Stopping: p.Stopping,
+		}
+		h.members[p.Host] = m
+		// What an error says changes from attempt to attempt: its text alone is no news.
+		if old, ok := before[p.Host]; !ok || old.Status != m.Status || old.NodeName != m.NodeName || old.Stopping != m.Stopping {
+			h.tell(api.Event{Kind: api.EventMember, At: at, Member: &m})
+		}
+	}
+}
+
+// roleOf says what this node is in the cluster; a nil view is none.
+func roleOf(v *election.View, failure error) api.Role {
+	if v == nil {
+		role := api.Role{}
+		if failure != nil {
+			role.Error = failure.Error()
+		}
+		return role
+	}
+	c := apiCluster(v)
+	return api.Role{
+		Enabled: true, Leader: c.Leader, IsLeader: c.IsLeader, Quorate: c.Quorate, Conflict: c.Conflict, Stopping: c.Stopping,
+		ConflictNames: c.ConflictNames, ConflictingSizes: c.ConflictingSizes, ConflictingPolicies: c.ConflictingPolicies,
+	}
+}
+
+// reloaded tells of an attempt to load the configuration;
+// cfg is in effect.
+func (h *happenings) reloaded(status loadStatus, cfg *config.Config) {
+	out := &api.Reload{
+		State: api.ConfigLoaded, Trigger: string(status.trigger), JobSetID: cfg.JobSetID, Jobs: len(cfg.Jobs),
+		Errors: len(status.problems.Errors()), Warnings: len(status.problems.Warnings()),
+	}
+	if status.failure != nil {
+		out.State, out.Errors = api.ConfigFailed, max(out.Errors, 1)
+	}
+	h.tell(api.Event{Kind: api.EventReload, At: api.At(status.at), Reload: out})
+}
