@@ -15,12 +15,26 @@ type checker struct {
 	path []step
 	job  string // the job that the path is in
 
-	unsupported map[string]bool // paths of keys, without indexes
+	unsupported unsupportedKeys
+}
+
+// unsupportedKeys are the keys that this binary does not act on.
+type unsupportedKeys struct {
+	paths map[string]bool // without indexes
+	last  map[string]bool // their last parts: most keys need no further look
+}
+
+func newUnsupportedKeys(paths []string) unsupportedKeys {
+	u := unsupportedKeys{make(map[string]bool, len(paths)), make(map[string]bool, len(paths))}
+	for _, path := range paths {
+		u.paths[path], u.last[lastKey(path)] = true, true
+	}
+	return u
 }
 
 // supported warns of a key that this binary knows and does not act on.
 func (c *checker) supported(e *entry) {
-	if len(c.unsupported) == 0 {
+	if !c.unsupported.last[e.key] {
 		return
 	}
 	var b strings.Builder
@@ -36,7 +50,7 @@ func (c *checker) supported(e *entry) {
 			b.WriteString(s.key)
 		}
 	}
-	if c.unsupported[b.String()] {
+	if c.unsupported.paths[b.String()] {
 		c.out.add(e.pos, Diagnostic{Severity: Warning, Job: c.job, Key: pathString(c.path),
 			Message: c.spell(e.key) + " is accepted and does nothing: this version does not support it yet"})
 	}

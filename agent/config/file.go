@@ -1,7 +1,9 @@
 package config
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,7 +127,10 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readBounded(f, maxFileSize+1)
+	// Large files would otherwise be copied again and again while they are read.
+	text := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxFileSize)+bytes.MinRead))
+	_, err = text.ReadFrom(io.LimitReader(f, maxFileSize+1))
+	return text.Bytes(), err
 }
 
 // reason is the cause of a file error without the path, which stands before it.

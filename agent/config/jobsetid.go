@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/yacron2/yacron2/scheduler"
@@ -23,13 +22,27 @@ const jobSetScheme = "v1"
 // and where it came from do not matter. Secrets and the values of environment
 // variables are not part of it; their sources and names are.
 func JobSetID(jobs []*scheduler.Job) string {
-	sums := make([]string, len(jobs))
+	sums := make([][sha256.Size]byte, len(jobs))
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
 	for i, j := range jobs {
-		sum := sha256.Sum256(canonicalJob(j))
-		sums[i] = hex.EncodeToString(sum[:])
+		text.Reset()
+		// Strings, numbers and lists of them cannot fail to encode.
+		_ = encoder.Encode(canonicalJob(j))
+		sums[i] = sha256.Sum256(text.Bytes())
 	}
-	slices.Sort(sums)
-	sum := sha256.Sum256([]byte(jobSetScheme + "\n" + strings.Join(sums, "\n")))
+	slices.SortFunc(sums, func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) })
+	text.Reset()
+	text.WriteString(jobSetScheme)
+	for i := range sums {
+		text.WriteByte('\n')
+		text.Write(hex.AppendEncode(text.AvailableBuffer(), sums[i][:]))
+	}
+	if len(sums) == 0 {
+		text.WriteByte('\n')
+	}
+	sum := sha256.Sum256(text.Bytes())
 	return jobSetScheme + ":" + hex.EncodeToString(sum[:])
 }
 
@@ -75,8 +88,8 @@ type canonicalRetry struct {
 	Jitter       string `json:"jitter"`
 }
 
-func canonicalJob(j *scheduler.Job) []byte {
-	c := canonical{
+func canonicalJob(j *scheduler.Job) *canonical {
+	c := &canonical{
 		Name:             j.Name,
 		Argv:             j.Command.Argv,
 		Shell:            j.Shell,
@@ -123,12 +136,7 @@ func canonicalJob(j *scheduler.Job) []byte {
 		c.Environment = append(c.Environment, v.Key)
 	}
 	slices.Sort(c.Environment)
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	// Strings, numbers and lists of them cannot fail to encode.
-	_ = e.Encode(c)
-	return b.Bytes()
+	return c
 }
 
 // identityText tells user 0 from a user named "0".

@@ -81,7 +81,7 @@ type loader struct {
 	local     *zone // of jobs with utc: false; nil until asked
 	electing  bool  // the cluster section has election on
 
-	unsupported map[string]bool
+	unsupported unsupportedKeys
 
 	startingDeadline time.Duration // of the whole file set
 	clusterAt        pos           // of the key cluster
@@ -101,12 +101,8 @@ func newLoader(sources Sources) *loader {
 		modes:     map[string]fileMode{},
 		templates: map[string]error{},
 		schedules: map[scheduleKey]*scheduler.Schedule{},
-	}
-	if len(sources.Unsupported) > 0 {
-		l.unsupported = make(map[string]bool, len(sources.Unsupported))
-		for _, key := range sources.Unsupported {
-			l.unsupported[key] = true
-		}
+
+		unsupported: newUnsupportedKeys(sources.Unsupported),
 	}
 	if l.host == nil {
 		l.host = System{}
