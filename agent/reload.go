@@ -75,8 +75,14 @@ func (a *Agent) ReloadFor(ctx context.Context, trigger Trigger) error {
 	} else {
 		status.loadedAt = status.at
 		status.reloads++
-		// The new configuration may read other files.
+		// The new configuration may read other files. Those that were looked at before
+		// may have changed since.
 		a.seen = stampFiles(a.watched())
+		for name := range a.seen {
+			if was, ok := stamps[name]; ok {
+				a.seen[name] = was
+			}
+		}
 	}
 	a.loaded.Store(&status)
 	a.happenings.reloaded(status, a.config.Load())
