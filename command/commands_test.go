@@ -87,6 +87,7 @@ func TestMisuse(t *testing.T) {
 var asking = [][]string{
 	{"members"}, {"members", "-format=json"}, {"leader"}, {"leader", "-self"},
 	{"fleet"}, {"why", "a"}, {"why", "-at=2026-03-01", "a"}, {"reload"}, {"job", "list"}, {"job", "show", "a"}, {"job", "history", "a"}, {"job", "logs", "a"}, {"job", "run", "a"}, {"job", "cancel", "a"},
+	{"job", "pause", "a"}, {"job", "resume", "a"}, {"events"}, {"events", "-format=json"},
 }
 
 func TestNoAgent(t *testing.T) {
@@ -96,9 +97,9 @@ func TestNoAgent(t *testing.T) {
 			run(t, map[string]string{envAddress: address}, args...).
 				expect(t, exitFailed, nil, []string{"error: no agent answers at " + address + ": ", "refused", "is it running? set -address or " + envAddress})
 
-			env := map[string]string{envAddress: serve(t, map[string]any{"/cluster": "<html>", "/jobs": "<html>", "/jobs/a/runs": "<html>", "/jobs/a/logs": "<html>", "/jobs/a/why": "<html>", "/fleet": "<html>", "/reload": "<html>"})}
+			env := map[string]string{envAddress: serve(t, map[string]any{"/cluster": "<html>", "/jobs": "<html>", "/jobs/a/runs": "<html>", "/jobs/a/logs": "<html>", "/jobs/a/why": "<html>", "/jobs/a": "<html>", "/events": "<html>", "/jobs/a/pause": "<html>", "/fleet": "<html>", "/reload": "<html>"})}
 			want := "not the answer of a yacron2 agent"
-			if args[0] == "job" && (args[1] == "run" || args[1] == "cancel") {
+			if args[0] == "job" && (args[1] == "run" || args[1] == "cancel" || args[1] == "resume") {
 				want = "the agent has no job"
 			}
 			run(t, env, args...).expect(t, exitFailed, nil, []string{want})

@@ -20,7 +20,7 @@ func TestCompletion(t *testing.T) {
 	address := serve(t, map[string]any{"/jobs": someJobs()[2:5]})
 	for line, want := range map[string]string{
 		"yacron2 mem":                       "members",
-		"yacron2 job ":                      "cancel history list logs run show",
+		"yacron2 job ":                      "cancel history list logs pause resume run show",
 		"yacron2 tls c":                     "ca cert",
 		"yacron2 job run ":                  "digest epoch feed",
 		"yacron2 job logs f":                "feed",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +14,7 @@ import (
 )
 
 func jobGroup(m Meta) cli.Command {
-	return &group{m, "Look at the jobs of an agent, start and cancel them"}
+	return &group{m, "Look at the jobs of an agent, start, cancel and pause them"}
 }
 
 // jobName returns the one job that the arguments of a command name. It
@@ -59,6 +58,10 @@ func stateText(j *api.Job) string {
 		return "running"
 	case !j.Enabled:
 		return "disabled"
+	case j.Paused != nil && !j.Paused.Until.IsZero():
+		return "paused until " + instantText(j.Paused.Until)
+	case j.Paused != nil:
+		return "paused"
 	case j.ScheduledIn != nil:
 		return "due " + api.In(*j.ScheduledIn)
 	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(j.Schedule)), "@reboot"):
@@ -114,12 +117,4 @@ func instantText(i api.Instant) string {
 		return ""
 	}
 	return i.UTC().Format("2006-01-02 15:04:05Z")
-}
-
-// findJob returns the job of that name, nil if there is none.
-func findJob(jobs []api.Job, name string) *api.Job {
-	if i := slices.IndexFunc(jobs, func(j api.Job) bool { return j.Name == name }); i >= 0 {
-		return &jobs[i]
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"flag"
-	"net/http"
 	"strings"
 
 	"github.com/yacron2/yacron2/api"
@@ -26,7 +25,7 @@ func (c *jobShowCommand) Synopsis() string { return "Show one job" }
 func (c *jobShowCommand) Help() string {
 	return help("job show [options] JOB", `
 Shows one job of the agent asked, what it does on that node now, and how its newest
-run there ended. With -format=json the answer is the job's entry in GET /jobs.`, c.flags())
+run there ended. With -format=json the answer is that of GET /jobs/JOB.`, c.flags())
 }
 
 // Run implements cli.Command.
@@ -44,17 +43,14 @@ func (c *jobShowCommand) Run(args []string) int {
 	}
 	defer client.Close()
 	ctx := context.Background()
-	jobs, err := client.Jobs(ctx)
-	if err != nil {
-		return c.fail(err)
-	}
-	job := findJob(jobs, name)
+	found, err := client.Job(ctx, name)
 	switch {
-	case job == nil:
-		return c.failJob(ctx, client, name, &api.Error{StatusCode: http.StatusNotFound})
+	case err != nil:
+		return c.failJob(ctx, client, name, err)
 	case c.format == formatJSON:
-		return c.json(job)
+		return c.json(found)
 	}
+	job := &found
 	captured := "nothing"
 	if streams := capturedStreams(job); len(streams) > 0 {
 		captured = strings.Join(streams, ", ")
@@ -65,6 +61,9 @@ func (c *jobShowCommand) Run(args []string) int {
 		{"Command", job.Command},
 		{"Captures", captured},
 		{"State", stateText(job)},
+	}
+	if job.Paused != nil {
+		rows = append(rows, [2]string{"Paused", pauseText(job.Paused)})
 	}
 	if job.ClusterPolicy != "" {
 		rows = append(rows, [2]string{"Policy", job.ClusterPolicy})

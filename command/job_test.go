@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -62,14 +63,18 @@ func TestJobList(t *testing.T) {
 }
 
 func TestJobShow(t *testing.T) {
-	address := serve(t, map[string]any{"/jobs": append(someJobs(), spreadJobs()[0])})
+	answers := map[string]any{"/jobs": someJobs()}
+	for _, job := range someJobs() {
+		answers["/jobs/"+url.PathEscape(job.Name)] = job
+	}
+	address := serve(t, answers)
 	for _, job := range someJobs() {
 		r := run(t, nil, "job", "show", job.Name, "-address", address)
 		r.expect(t, exitOK, []string{job.Command}, nil)
 		golden(t, "job/show-"+strings.ReplaceAll(job.Name, " ", "-")+".txt", r.out)
 	}
 	run(t, nil, "job", "show", "-format=json", "-address", address, "--", "feed").expect(t, exitOK, []string{`"name": "feed"`}, nil)
-	gated := serve(t, map[string]any{"/jobs": spreadJobs()})
+	gated := serve(t, map[string]any{"/jobs/backup": spreadJobs()[0]})
 	run(t, nil, "job", "show", "backup", "-address", gated).expect(t, exitOK, []string{"Policy    Leader\n", "Owner     yacron-b\n"}, nil)
 	run(t, nil, "job", "show", "bakcup", "-address", address).
 		expect(t, exitFailed, nil, []string{`error: the agent has no job "bakcup", did you mean "backup"?`, "hint: yacron2 job list"})

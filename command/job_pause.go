@@ -1,0 +1,152 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/yacron2/yacron2/api"
+)
+
+// jobPauseCommand keeps a job from firing for a time.
+type jobPauseCommand struct {
+	Meta
+	length time.Duration
+	note   string
+	by     string
+}
+
+func (c *jobPauseCommand) flags() *flag.FlagSet {
+	c.length = time.Hour
+	fs := c.flagSet()
+	fs.Func("for", "How long: a `TIME` such as 90s, 45m, 8h or 7d, an hour by default, 30d at most.", c.setLength)
+	fs.StringVar(&c.note, "note", "", "Why: a `TEXT` for those who wonder.")
+	fs.StringVar(&c.by, "by", "", "`NAME` of who pauses it; yours by default, by the variable USER.")
+	c.formatFlag(fs)
+	c.clientFlags(fs)
+	return fs
+}
+
+// setLength reads a time, in days too.
+func (c *jobPauseCommand) setLength(value string) error {
+	length, err := time.ParseDuration(value)
+	if text, ok := strings.CutSuffix(value, "d"); ok {
+		var days float64
+		days, err = strconv.ParseFloat(text, 64)
+		length = time.Duration(days * float64(24*time.Hour))
+	}
+	const most = 30 * 24 * time.Hour
+	if err != nil || length < time.Second || length > most {
+		return errors.New("write 1s to 30d")
+	}
+	c.length = length
+	return nil
+}
+
+// Synopsis implements cli.Command.
+func (c *jobPauseCommand) Synopsis() string { return "Keep a job from firing for a time" }
+
+// Help implements cli.Command.
+func (c *jobPauseCommand) Help() string {
+	return help("job pause [options] JOB", `
+Keeps a job from firing on the node of the agent asked, until the time is over or it
+is resumed. What is skipped is not made up for. A running instance goes on, and
+yacron2 job run starts the job as ever. With a data directory a pause outlives the
+agent.
+
+A pause holds on one node. In a cluster the firings of that node's jobs are skipped,
+not taken over: pause the job on every node that may own it.
+
+Exit codes: 0 paused, 1 refused or the agent could not be asked, 2 misuse.`, c.flags())
+}
+
+// Run implements cli.Command.
+func (c *jobPauseCommand) Run(args []string) int {
+	if !c.parse(c.flags(), args, 1) {
+		return exitMisuse
+	}
+	name, ok := c.jobName()
+	if !ok {
+		return exitMisuse
+	}
+	if c.by == "" {
+		c.by = c.Getenv("USER")
+	}
+	client, err := c.client()
+	if err != nil {
+		return c.fail(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	pause, err := client.Pause(ctx, name, api.PauseRequest{Seconds: new(c.length.Seconds()), Note: c.note, By: c.by})
+	if err != nil {
+		return c.failJob(ctx, client, name, err)
+	}
+	if c.format == formatJSON {
+		return c.json(pause)
+	}
+	c.printf("Paused %s at %s until %s.\n", plain(name), client.Address(), instantText(pause.Until))
+	return exitOK
+}
+
+// jobResumeCommand ends a pause.
+type jobResumeCommand struct{ Meta }
+
+func (c *jobResumeCommand) flags() *flag.FlagSet {
+	fs := c.flagSet()
+	c.clientFlags(fs)
+	return fs
+}
+
+// Synopsis implements cli.Command.
+func (c *jobResumeCommand) Synopsis() string { return "Let a paused job fire again" }
+
+// Help implements cli.Command.
+func (c *jobResumeCommand) Help() string {
+	return help("job resume [options] JOB", `
+Ends the pause of a job on the node of the agent asked. It fires again at its next
+instant; what was skipped is not made up for.
+
+Exit codes: 0 resumed, 1 it was not paused or the agent could not be asked,
+2 misuse.`, c.flags())
+}
+
+// Run implements cli.Command.
+func (c *jobResumeCommand) Run(args []string) int {
+	if !c.parse(c.flags(), args, 1) {
+		return exitMisuse
+	}
+	name, ok := c.jobName()
+	if !ok {
+		return exitMisuse
+	}
+	client, err := c.client()
+	if err != nil {
+		return c.fail(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	if err := client.Resume(ctx, name); err != nil {
+		return c.failJob(ctx, client, name, err)
+	}
+	c.printf("Resumed %s at %s.\n", plain(name), client.Address())
+	return exitOK
+}
+
+// pauseText says until when a job is paused, by whom, and why.
+func pauseText(p *api.Pause) string {
+	text := "until " + instantText(p.Until)
+	if p.Until.IsZero() {
+		text = "until it is resumed"
+	}
+	if p.By != "" {
+		text += " by " + string(p.By)
+	}
+	if p.Note != "" {
+		text += ": " + string(p.Note)
+	}
+	return text
+}
