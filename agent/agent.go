@@ -64,6 +64,7 @@ func New(opts Options) (*Agent, error) {
 	if diags.HasErrors() {
 		return nil, diags.Errors()
 	}
+	seen := stampFiles(watchedFiles(opts, cfg))
 	node, err := nodeName(opts, cfg)
 	if err != nil {
 		return nil, err
@@ -74,14 +75,13 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	logs.use(target)
-	a := &Agent{opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID()}
+	a := &Agent{opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID(), seen: seen}
 	a.streams.limit = int64(connectionLimit() / 2)
 	if err := a.wire(logs.root, cfg); err != nil {
 		return nil, errors.Join(err, a.down.unwind(context.Background()), logs.close())
 	}
 	now := time.Now()
 	a.loaded.Store(&loadStatus{trigger: TriggerStart, at: now, loadedAt: now, problems: diags})
-	a.seen = stampFiles(a.watched())
 	a.logRemarks(diags)
 	a.log.Info("yacron2", "version", version.Version, "node", a.node, "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID)
 	return a, nil

@@ -7,9 +7,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/yacron2/yacron2/agent/config"
 )
 
 // How files are watched.
@@ -61,13 +64,11 @@ type watcher struct {
 }
 
 // watched lists the files of which a change counts.
-func (a *Agent) watched() []string {
-	files := append([]string{}, a.opts.ConfigDirs...)
-	files = append(files, a.opts.ConfigFiles...)
-	if cfg := a.config.Load(); cfg != nil {
-		files = append(files, cfg.Files...)
-	}
-	return files
+func (a *Agent) watched() []string { return watchedFiles(a.opts, a.config.Load()) }
+
+// watchedFiles lists what opts name, and what was read for cfg.
+func watchedFiles(opts Options, cfg *config.Config) []string {
+	return slices.Concat(opts.ConfigDirs, opts.ConfigFiles, cfg.Files)
 }
 
 // startWatch begins to watch. It stops with the agent.
