@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -171,16 +172,22 @@ func runningElsewhere(node string, job *Job) verdict {
 		reason: fmt.Sprintf("the job still runs on %s, and concurrencyPolicy is %s", node, job.ConcurrencyPolicy)}
 }
 
-// denied is the verdict on a firing that another process holds.
+// denied is the verdict on a firing that the cluster did not grant: another process holds
+// it, or else nobody is known to have it, since votes were split or voters knew too
+// little to vote, and it is lost.
 func denied(v election.Verdict) verdict {
-	reason := v.Reason
-	if reason == "" {
-		reason = "the cluster did not grant this firing to this node"
-		if v.Holder != "" {
-			reason = "this firing is held by " + v.Holder
-		}
+	d := verdict{outcome: DecidedDenied, code: CodeDenied, reason: v.Reason, owner: v.Holder}
+	if v.Holder == "" {
+		d.outcome, d.code = DecidedMissed, cmp.Or(v.Code, CodeDenied)
 	}
-	return verdict{outcome: DecidedDenied, code: CodeDenied, reason: reason, owner: v.Holder}
+	switch {
+	case d.reason != "":
+	case v.Holder != "":
+		d.reason = "this firing is held by " + v.Holder
+	default:
+		d.reason = "the cluster did not grant this firing to this node"
+	}
+	return d
 }
 
 // pending notes why a firing is not settled yet. mu is held.

@@ -54,6 +54,19 @@ func TestClaims(t *testing.T) {
 			}
 		})
 	})
+	t.Run("denied firings that nobody holds are missed", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(leading(time.Now()))
+			c.answers(func(election.Firing) election.Verdict {
+				return election.Verdict{Outcome: election.Denied, Code: election.CodeSplit, Reason: "competing claims"}
+			})
+			h.begin(true, c, testJob(t, "j", "* * * * *", leader))
+			wait(90 * time.Second)
+			equal(t, "starts", h.runner.of("j"), nil)
+			equal(t, "asked", c.askedFor("j"), []string{"00:01:00"})
+			equal(t, "missed", h.history.missedOf("j"), []string{"00:01:00 split"})
+		})
+	})
 	t.Run("pending claims are repeated until they are granted", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			c := newFakeCoordinator(leading(time.Now()))
