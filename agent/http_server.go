@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,9 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 64 << 10
 	maxBodyBytes   = 1 << 20
+
+	// bindRetry is the pause before an address that could not be bound is tried again.
+	bindRetry = 2 * time.Second
 )
 
 // webConfig is what the web server needs of the configuration.
@@ -45,9 +49,11 @@ type webServer struct {
 	connections *connections
 
 	mu      sync.Mutex
+	config  webConfig // in effect
 	servers map[config.Listener]*boundServer
 	certs   *certificates
 	serving bool
+	retry   *time.Timer // runs while an address could not be bound
 	wg      sync.WaitGroup
 }
 
@@ -66,31 +72,41 @@ func newWebServer(log hclog.Logger, api http.Handler) *webServer {
 }
 
 // apply makes cfg the configuration in effect. Addresses that cannot be bound are
-// logged and reported; the others serve.
-func (s *webServer) apply(ctx context.Context, cfg webConfig) error {
+// logged and reported; the others serve, and they are tried again.
+func (s *webServer) apply(cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard.Store(newGuard(cfg.tokens, []string{pathHealth, pathReady}, s.failures, s.api))
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
-
-	wanted := make(map[config.Listener]bool, len(cfg.listen))
-	for _, address := range cfg.listen {
-		wanted[address] = true
-	}
+	s.config = cfg
 	for address, bound := range s.servers {
-		if !wanted[address] {
-			delete(s.servers, address)
-			s.close(ctx, address, bound)
+		if slices.Contains(cfg.listen, address) {
+			continue
 		}
+		delete(s.servers, address)
+		_ = bound.listener.Close() // at once: another configuration may want the port
+		// The request that asked for this may be one of those that still go on there.
+		s.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), webStopLimit)
+			defer cancel()
+			s.close(ctx, address, bound)
+		})
 	}
+	return s.bindMissing(s.log.Error)
+}
+
+// bindMissing binds the addresses that are wanted and not bound, tells report of those
+// that still cannot be, and sees to it that they are tried again: what holds an address
+// is often a process that is just ending. mu is held.
+func (s *webServer) bindMissing(report func(msg string, args ...any)) error {
 	var errs []error
-	for _, address := range cfg.listen {
+	for _, address := range s.config.listen {
 		if s.servers[address] != nil {
 			continue
 		}
-		l, err := listen(address, cfg.socketMode, s.certs)
+		l, err := listen(address, s.config.socketMode, s.certs)
 		if err != nil {
-			s.log.Error("cannot serve the HTTP API on this address", "address", address, "error", err)
+			report("cannot serve the HTTP API on this address, trying again", "address", address, "error", err)
 			errs = append(errs, fmt.Errorf("web.listen: %w", err))
 			continue
 		}
@@ -101,7 +117,23 @@ func (s *webServer) apply(ctx context.Context, cfg webConfig) error {
 			s.serve(address, bound)
 		}
 	}
+	if s.retry != nil {
+		s.retry.Stop()
+		s.retry = nil
+	}
+	if len(errs) > 0 && s.serving {
+		s.retry = time.AfterFunc(bindRetry, s.tryAgain)
+	}
 	return errors.Join(errs...)
+}
+
+// tryAgain is what the retry timer does.
+func (s *webServer) tryAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving {
+		_ = s.bindMissing(s.log.Debug)
+	}
 }
 
 func (s *webServer) bind(l net.Listener) *boundServer {
@@ -130,6 +162,7 @@ func (s *webServer) start() {
 	for address, bound := range s.servers {
 		s.serve(address, bound)
 	}
+	_ = s.bindMissing(s.log.Debug) // New has said what could not be bound
 }
 
 func (s *webServer) serve(address config.Listener, bound *boundServer) {
@@ -154,13 +187,16 @@ func (s *webServer) close(ctx context.Context, address config.Listener, bound *b
 // stop ends every address and waits for the goroutines that served them.
 func (s *webServer) stop(ctx context.Context) error {
 	s.mu.Lock()
+	s.serving = false
+	if s.retry != nil {
+		s.retry.Stop()
+	}
 	var closing sync.WaitGroup
 	for address, bound := range s.servers {
 		closing.Go(func() { s.close(ctx, address, bound) })
 	}
 	closing.Wait()
 	clear(s.servers)
-	s.serving = false
 	s.mu.Unlock()
 	s.wg.Wait()
 	return nil

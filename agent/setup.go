@@ -145,7 +145,7 @@ func (a *Agent) install(ctx context.Context, cfg *config.Config, plan *blueprint
 	a.dispatcher.Apply(scheduler.Plan{Jobs: cfg.Jobs, Elect: cfg.Cluster != nil && cfg.Cluster.ElectLeader})
 	a.coordination.Apply(ctx, plan, newJobSet(cfg))
 	// What cannot be bound is logged there, and the other addresses serve.
-	_ = a.web.apply(ctx, web)
+	_ = a.web.apply(web)
 }
 
 // loadStatus is what the API shows of the newest attempt to load the configuration.
