@@ -24,17 +24,17 @@ func TestRestartedVoters(t *testing.T) {
 	t.Parallel()
 	t.Run("durable", func(t *testing.T) {
 		t.Parallel()
-		testRestartedVoters(t, true, "had given their vote to another process", "holds it")
+		testRestartedVoters(t, true, "had given their vote to another process", "denied", "holds it")
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		testRestartedVoters(t, false, "had started too recently", "had started too recently")
+		testRestartedVoters(t, false, "had started too recently", "missed", "had started too recently")
 	})
 }
 
 // testRestartedVoters expects refusals that say the first text while one of the
-// restarted agents is asked, and the second one with both.
-func testRestartedVoters(t *testing.T, durable bool, one, both string) {
+// restarted agents is asked, and in the end that outcome and the second text with both.
+func testRestartedVoters(t *testing.T, durable bool, one, end, both string) {
 	const every = 5 * time.Second
 	c := testcluster.New(t, testcluster.Options{Durable: durable, Jobs: func(j testcluster.Journal) []testcluster.Job {
 		return []testcluster.Job{{Name: leaderJob, Policy: "Leader", Schedule: "*/5 * * * * * *", Command: j.Write()}}
@@ -70,7 +70,7 @@ func testRestartedVoters(t *testing.T, durable bool, one, both string) {
 	}
 	testcluster.Eventually(t, "the refusal of a restarted voter", refused("pending", one))
 	claimant.Start()
-	testcluster.Eventually(t, "the refusal of both", refused("denied", both))
+	testcluster.Eventually(t, "the refusal of both", refused(end, both))
 
 	testcluster.Eventually(t, "later firings", ranOn(c, leaderJob, claimant.NodeName, firing.Add(every)))
 	if ran := c.Entries().Of(leaderJob).Between(firing, firing); len(ran) != 1 {
