@@ -78,8 +78,9 @@ func (m *Manager) claimPart(ctx context.Context, firings []election.Firing, prob
 	ctx, cancel := context.WithTimeout(ctx, min(m.cfg.ConnectTimeout, requestTimeout))
 	defer cancel()
 	c := m.newClaim(firings, probe)
-	results := make(chan ballot, len(m.links))
-	for _, s := range m.registry.voters() {
+	voters := m.registry.voters()
+	results := make(chan ballot, len(voters)) // what comes after the end blocks nobody
+	for _, s := range voters {
 		host := m.table.hostOf(s.host)
 		c.outstanding++
 		m.requests.Go(func() { results <- m.askVote(ctx, s, host, c) })
