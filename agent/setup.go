@@ -61,6 +61,8 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		Logger:  log.Named("scheduler"),
 		Stdout:  a.opts.Stdout,
 		Stderr:  a.opts.Stderr,
+
+		ClockSet: a.watchClock(log.Named("scheduler")),
 		Events: func(e scheduler.Event) {
 			reports.observe(e)
 			a.happenings.observe(e)

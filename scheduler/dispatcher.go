@@ -51,6 +51,9 @@ type DispatcherConfig struct {
 	// Now reads the wall clock; nil means time.Now. Only firings are measured by it:
 	// delays and time limits run on the monotonic clock.
 	Now func() time.Time
+	// ClockSet receives when the wall clock was set or the machine woke; see ClockWatch.
+	// nil: the wall clock is read every few seconds instead.
+	ClockSet <-chan struct{}
 	// Random returns numbers in [0, 1) for jitter and is safe for concurrent use; nil
 	// means math/rand.
 	Random func() float64

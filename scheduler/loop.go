@@ -7,10 +7,13 @@ import (
 	"github.com/yacron2/yacron2/election"
 )
 
-// clockCheck bounds the loop's sleep. Timers run on the monotonic clock, which knows
-// neither of a wall clock that was set nor, on most systems, of time spent suspended;
-// so the wall clock is read at least that often.
-const clockCheck = 5 * time.Second
+// How long the loop sleeps at most. Timers run on the monotonic clock, which knows
+// neither of a wall clock that was set nor, on most systems, of time spent suspended; so
+// the wall clock is read again and again, the less often where somebody tells of that.
+const (
+	clockCheck     = 5 * time.Second
+	clockCheckTold = time.Minute
+)
 
 // loop fires what is due until the Dispatcher stops.
 func (d *Dispatcher) loop(life context.Context) {
@@ -28,6 +31,7 @@ func (d *Dispatcher) loop(life context.Context) {
 			d.Quiesce()
 		case <-timer.C:
 		case <-d.wake:
+		case <-d.cfg.ClockSet:
 		case <-updates:
 			d.records.event(Event{Kind: ViewChanged, At: d.now()})
 		}
@@ -95,9 +99,16 @@ func (d *Dispatcher) clockStepped(step time.Duration, now time.Time) {
 
 // untilNext tells how long the loop may sleep. mu is held.
 func (d *Dispatcher) untilNext(now time.Time) time.Duration {
-	sleep := clockCheck
+	sleep := clockCheckTold
+	if d.cfg.ClockSet == nil || len(d.reboots) > 0 { // nothing tells when another node ran a one-shot
+		sleep = clockCheck
+	}
 	if next := d.table.Next(); !next.IsZero() {
-		sleep = min(sleep, next.Sub(now))
+		wait := next.Sub(now)
+		if wait > clockCheck {
+			wait -= wait / 1000 // the wall clock may be slewed meanwhile: twice at most what that makes
+		}
+		sleep = min(sleep, wait)
 	}
 	if len(d.retries) > 0 {
 		sleep = min(sleep, time.Until(d.retries[0].due))
