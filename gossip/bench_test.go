@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,10 +56,12 @@ func BenchmarkLeaderKill(b *testing.B) {
 		c.settled(3, "a", "a", "b", "c")
 		b.StartTimer()
 		began := time.Now()
-		c.nodes["a"].kill()
+		var dying sync.WaitGroup
+		dying.Go(c.nodes["a"].kill) // which waits for the last of its goroutines
 		c.settled(2, "b", "b", "c")
 		times = append(times, time.Since(began))
 		b.StopTimer()
+		dying.Wait()
 		c.nodes["a"].start()
 		b.StartTimer()
 	}

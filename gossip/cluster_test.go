@@ -96,7 +96,7 @@ func (w *wires) dial(from string) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		x := &wire{Conn: conn, way: on, w: w, silent: make(chan struct{}), gone: make(chan struct{})}
+		x := &wire{Conn: conn, way: on, w: w, silent: make(chan struct{})}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.open[x] = true
@@ -111,9 +111,7 @@ type wire struct {
 	way    way
 	w      *wires
 	silent chan struct{}
-	gone   chan struct{}
 	mute   sync.Once
-	once   sync.Once
 }
 
 func (x *wire) apply(c cut) {
@@ -135,12 +133,12 @@ func (x *wire) isSilent() bool {
 }
 
 func (x *wire) Read(b []byte) (int, error) {
-	n, err := x.Conn.Read(b)
-	if x.isSilent() {
-		<-x.gone
-		return 0, net.ErrClosed
+	for {
+		n, err := x.Conn.Read(b)
+		if err != nil || !x.isSilent() {
+			return n, err
+		} // else what arrives disappears; deadlines work as ever
 	}
-	return n, err
 }
 
 func (x *wire) Write(b []byte) (int, error) {
@@ -151,12 +149,9 @@ func (x *wire) Write(b []byte) (int, error) {
 }
 
 func (x *wire) Close() error {
-	x.once.Do(func() {
-		close(x.gone)
-		x.w.mu.Lock()
-		delete(x.w.open, x)
-		x.w.mu.Unlock()
-	})
+	x.w.mu.Lock()
+	delete(x.w.open, x)
+	x.w.mu.Unlock()
 	return x.Conn.Close()
 }
 

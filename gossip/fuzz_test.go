@@ -213,8 +213,20 @@ func FuzzPacket(f *testing.F) {
 	f.Add(appendPacket(nil, []byte{msgPing}))
 	f.Add([]byte{0x83, 0xa5, 'N', 'o', 'd', 'e', 's', 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if packetAllowed(data) && len(data) == 0 {
-			t.Error("an empty packet is allowed")
+		if packetAllowed(data) {
+			messages := 0
+			eachMessage(data, func(m []byte) {
+				messages++
+				if !plainPacket(m) {
+					t.Errorf("%x holds %x", data, m)
+				}
+			})
+			if messages == 0 && (len(data) == 0 || data[0] != msgCompound && data[0] != msgChecksum) {
+				t.Errorf("%x is allowed and holds nothing", data)
+			}
+			p := newProbes()
+			p.outgoing(data, time.Now())
+			p.incoming(data)
 		}
 		if instance, version, ok := parseAnnouncement(data); ok {
 			if again := appendAnnouncement(nil, instance, version); !bytes.Equal(again, data) {

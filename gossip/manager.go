@@ -209,12 +209,12 @@ func (m *Manager) startMembers() error {
 	c.Transport = m.transport
 	c.BindPort, c.AdvertisePort = labelPort, labelPort
 	c.TCPTimeout = m.cfg.ConnectTimeout
-	c.ProbeInterval = 500 * time.Millisecond
-	c.ProbeTimeout = 250 * time.Millisecond
+	c.ProbeInterval = probeInterval
+	c.ProbeTimeout = probeTimeout
 	c.SuspicionMult = 2
 	c.RetransmitMult = 2
-	c.AwarenessMaxMultiplier = 2 // slower probes would only delay a question to the member itself
-	c.PushPullInterval = 0       // every exchange is a link's
+	c.AwarenessMaxMultiplier = probeSlowdown // slower probes would only delay a question to the member itself
+	c.PushPullInterval = 0                   // every exchange is a link's
 	c.GossipInterval = 100 * time.Millisecond
 	c.GossipToTheDeadTime = 5 * time.Second
 	c.EnableCompression = false
@@ -278,6 +278,8 @@ func (m *Manager) Stop(ctx context.Context) error {
 			if err := ml.Leave(leaveTimeout); err != nil {
 				m.log.Debug("the leave was not heard", "error", err)
 			}
+			m.transport.probes.refuse()
+			m.transport.probes.wait(leaveTimeout / 10) // where all is well they are answered at once
 		}
 		m.halt()
 		m.log.Info("left the cluster", "node", m.cfg.NodeName)
@@ -296,6 +298,7 @@ func (m *Manager) halt() {
 	m.gate.Lock()
 	m.open = false
 	m.gate.Unlock()
+	m.transport.probes.refuse()
 	m.run.cancel()
 	if err := m.members.Load().Shutdown(); err != nil {
 		m.log.Debug("memberlist did not shut down cleanly", "error", err)
@@ -306,6 +309,7 @@ func (m *Manager) halt() {
 	}
 	m.run.wg.Wait()
 	m.requests.Wait()
+	m.transport.probes.wait(probeLife)
 }
 
 // enter reports whether the running parts may be used; leave must follow if so.

@@ -35,7 +35,7 @@ func TestRetune(t *testing.T) {
 	if err := a.Retune(10*time.Millisecond, 5); err != nil {
 		t.Fatal(err)
 	}
-	if p := a.sees("b", election.StatusDrifted); p.MismatchStreak <= 5 {
+	if p := a.sees("b", election.StatusDrifted); p.MismatchStreak < 5 {
 		t.Errorf("the streak began anew: %+v", p)
 	}
 	if session == nil || a.registry.route(b.InstanceID()) != session {

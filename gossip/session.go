@@ -174,6 +174,10 @@ func endReason(err error) error {
 	case errors.Is(err, yamux.ErrKeepAliveTimeout), errors.Is(err, yamux.ErrConnectionWriteTimeout):
 		return errors.New("the session went silent: keep-alives were not answered")
 	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil && op.Op != "remote error" {
+		err = op.Err // without the addresses, of which one is a random port
+	}
 	return fmt.Errorf("the session broke: %w", err)
 }
 

@@ -19,6 +19,7 @@ type transport struct {
 	registry *registry
 	links    func(label string) *link
 
+	probes  *probes
 	packets chan *memberlist.Packet
 	streams chan net.Conn
 	done    chan struct{}
@@ -30,6 +31,7 @@ var _ memberlist.NodeAwareTransport = (*transport)(nil)
 func newTransport(self string, r *registry, links func(label string) *link) *transport {
 	return &transport{
 		self: self, registry: r, links: links,
+		probes:  newProbes(),
 		packets: make(chan *memberlist.Packet, 512),
 		streams: make(chan net.Conn),
 		done:    make(chan struct{}),
@@ -58,6 +60,10 @@ func (t *transport) WriteToAddress(b []byte, a memberlist.Address) (time.Time, e
 	if len(b) > maxPacket {
 		return time.Time{}, errors.New("the packet is too long")
 	}
+	// Noted even if it can't be sent: memberlist waits for an answer all the same.
+	if !t.probes.outgoing(b, time.Now()) {
+		return time.Time{}, errStopped // no kind of error that memberlist blames on the peer
+	}
 	s := t.registry.route(a.Name)
 	if s == nil {
 		return time.Time{}, errNoRoute("no session to this instance")
@@ -71,7 +77,7 @@ func (t *transport) PacketCh() <-chan *memberlist.Packet { return t.packets }
 
 // deliver passes a packet of a session to memberlist, or drops it.
 func (t *transport) deliver(instance string, packet []byte) {
-	if !packetAllowed(packet) {
+	if !packetAllowed(packet) || !t.probes.incoming(packet) {
 		return
 	}
 	select {

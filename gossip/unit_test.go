@@ -242,3 +242,52 @@ func TestLabels(t *testing.T) {
 		}
 	}
 }
+
+// A stop waits for the answers to pings under way, lets no new ones out, and gives up
+// in time.
+func TestProbes(t *testing.T) {
+	ping := func(seq uint32) []byte {
+		return encodeMessage(t, msgPing, map[string]any{"SeqNo": seq, "Node": newInstanceID()})
+	}
+	ack := func(seq uint32) []byte { return encodeMessage(t, msgAck, map[string]any{"SeqNo": seq}) }
+	p := newProbes()
+	now := time.Now()
+	if d := p.rest(now); d != 0 {
+		t.Errorf("waits %v for nothing", d)
+	}
+	suspicious := append([]byte{msgCompound, 2, 0, byte(len(ping(7))), 0, 1}, append(ping(7), msgSuspect)...)
+	for _, packet := range [][]byte{ping(1), ping(2), append([]byte{msgChecksum, 0, 0, 0, 0}, suspicious...), {msgUser, 1}} {
+		if !p.outgoing(packet, now) || !packetAllowed(packet) {
+			t.Errorf("%x is held back", packet)
+		}
+	}
+	if len(p.sent) != 3 || p.rest(now) != probeLife {
+		t.Errorf("%d pings under way, %v to wait", len(p.sent), p.rest(now))
+	}
+	p.refuse()
+	if p.outgoing(ping(3), now) || !p.outgoing([]byte{msgUser, 1}, now) {
+		t.Error("a ping got out, or something else did not")
+	}
+	if p.incoming(encodeMessage(t, msgIndirectPing, map[string]any{"SeqNo": 9})) || !p.incoming(ack(1)) {
+		t.Error("a request got in, or an answer did not")
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.wait(patience)
+	}()
+	p.incoming(ack(2))
+	p.incoming(append([]byte{msgCompound, 1, 0, byte(len(ack(7)))}, ack(7)...))
+	select {
+	case <-done:
+	case <-time.After(probeLife):
+		t.Error("waits although everything is answered")
+	}
+	q := newProbes()
+	q.outgoing(ping(1), now.Add(-probeLife))
+	q.outgoing(ping(2), time.Now())
+	q.wait(time.Millisecond)
+	if d := q.rest(time.Now()); d <= 0 || len(q.sent) != 1 {
+		t.Errorf("%d pings under way, %v to wait", len(q.sent), d)
+	}
+}
