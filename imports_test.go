@@ -54,7 +54,9 @@ var mayImport = map[string][]string{
 
 	"internal/testcluster": {"agent", "api", "internal/pki"},
 	"internal/netcluster":  {"api", "internal/testcluster"},
+	"internal/netcluster":  {"gossip/votes", "internal/testcluster"},
 	"internal/e2e":         {},
+	"internal/nettest":     {},
 }
 
 // testsMayImport is what the test files of any package may import on top of it.

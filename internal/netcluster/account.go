@@ -1,0 +1,168 @@
+package netcluster
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/yacron2/yacron2/internal/testcluster"
+)
+
+// Account is all that is known of a job's firings over some time.
+type Account struct {
+	From, To time.Time // both included
+	Period   time.Duration
+	Nodes    int
+
+	Ran    testcluster.Entries // as the jobs wrote it
+	Missed []Record            // recorded losses
+	Denied []Record            // claims that were turned down
+	Grants []Grant             // votes on disk
+	Deaths []Death
+	// Owners is the node of each instance id.
+	Owners map[string]string
+}
+
+// Balance is what an Account comes to.
+type Balance struct {
+	Firings int
+	Ran     int
+	// Doubled are the entries of firings that ran more than once.
+	Doubled testcluster.Entries
+	// Outvoted names firings that a majority granted to one process, and another
+	// majority to another.
+	Outvoted []string
+	Lost     []Loss
+	// Took is the longest time in which no firing ran, from one to the next.
+	Took time.Duration
+}
+
+// Loss is a firing that did not run.
+type Loss struct {
+	Firing time.Time
+	Cause  string // "" if nothing explains it
+}
+
+// Balance holds what ran against what was recorded. A firing that did not run is
+// explained if any node has recorded it as missed, or if the process that it was granted
+// to was killed after the instant: then it may have died before the job began.
+func (a *Account) Balance() Balance {
+	b := Balance{Doubled: a.Ran.Duplicates(), Outvoted: a.outvoted()}
+	times := a.Ran.Times(a.From, a.To, a.Period)
+	last := a.From
+	for _, at := range slices.SortedFunc(maps.Keys(times), time.Time.Compare) {
+		b.Firings++
+		if times[at] > 0 {
+			b.Ran++
+			b.Took = max(b.Took, at.Sub(last))
+			last = at
+			continue
+		}
+		b.Lost = append(b.Lost, Loss{Firing: at, Cause: a.cause(at)})
+	}
+	b.Took = max(b.Took, a.To.Sub(last))
+	return b
+}
+
+// cause returns what explains that a firing did not run, "" if nothing does.
+func (a *Account) cause(at time.Time) string {
+	for _, r := range a.Missed {
+		if r.covers(at) {
+			return fmt.Sprintf("%s: %s", r.Node, r.Reason)
+		}
+	}
+	for _, r := range a.Denied {
+		if !r.covers(at) {
+			continue
+		}
+		if d, dead := a.died(r.Holder, at); dead {
+			return "granted to " + d.Node + ", which was killed"
+		}
+	}
+	for instance, n := range a.majorities(at) {
+		if d, dead := a.died(instance, at); dead {
+			return fmt.Sprintf("granted to %s by %d nodes, and it was killed", d.Node, n)
+		}
+	}
+	return ""
+}
+
+// died returns the death of a process, told by its instance id or by the name of its
+// node, after a firing's instant.
+func (a *Account) died(process string, at time.Time) (Death, bool) {
+	for _, d := range a.Deaths {
+		if process != "" && (d.Instance == process || d.Node == process) && !d.At.Before(at) && d.At.Before(at.Add(deadline)) {
+			return d, true
+		}
+	}
+	return Death{}, false
+}
+
+// deadline is how long after its instant a firing can be granted at most, in any test.
+const deadline = time.Minute
+
+// majorities returns the instances to which a majority granted the firing, and how many
+// nodes did.
+func (a *Account) majorities(at time.Time) map[string]int {
+	count := map[string]int{}
+	for _, g := range a.Grants {
+		if g.Firing.Equal(at) {
+			count[g.Instance]++
+		}
+	}
+	maps.DeleteFunc(count, func(_ string, n int) bool { return n <= a.Nodes/2 })
+	return count
+}
+
+// outvoted returns the firings with two majorities.
+func (a *Account) outvoted() []string {
+	firings := map[time.Time]bool{}
+	for _, g := range a.Grants {
+		firings[g.Firing] = true
+	}
+	var bad []string
+	for at := range firings {
+		if m := a.majorities(at); len(m) > 1 {
+			bad = append(bad, fmt.Sprintf("%s: %v", at.Format(time.TimeOnly), m))
+		}
+	}
+	slices.Sort(bad)
+	return bad
+}
+
+// Unexplained returns the firings that nothing explains.
+func (b *Balance) Unexplained() []time.Time {
+	var firings []time.Time
+	for _, l := range b.Lost {
+		if l.Cause == "" {
+			firings = append(firings, l.Firing)
+		}
+	}
+	return firings
+}
+
+// String returns the balance with the losses by their causes.
+func (b *Balance) String() string {
+	causes := map[string]int{}
+	for _, l := range b.Lost {
+		causes[cmp.Or(withoutDetails(l.Cause), "unexplained")]++
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d firings: %d ran, %d entries doubled, %d lost; longest gap %v", b.Firings, b.Ran, len(b.Doubled), len(b.Lost), b.Took)
+	for _, c := range slices.Sorted(maps.Keys(causes)) {
+		fmt.Fprintf(&s, "\n\t%4d  %s", causes[c], c)
+	}
+	return s.String()
+}
+
+// withoutDetails leaves out what differs between losses of one kind: names and numbers.
+func withoutDetails(cause string) string {
+	_, reason, found := strings.Cut(cause, ": ")
+	if !found {
+		return cause
+	}
+	return reason
+}
