@@ -207,6 +207,7 @@ func (d *Dispatcher) start(inst *instance) {
 			ID: inst.id, Job: inst.job.Name, Firing: inst.at(), Trigger: string(inst.trigger),
 			Attempt: inst.attempt, Node: d.cfg.Node, StartedAt: inst.started,
 		}))
+		d.log.Info("job started", "job", inst.job.Name, "run", inst.id, "trigger", inst.trigger, "attempt", inst.attempt, "pid", e.PID)
 	}
 	d.records.event(e)
 	if ended {

@@ -69,7 +69,7 @@ func Start(spec Spec) *Process { return start(&spec, startChild) }
 func start(spec *Spec, fork func(*launch) (*child, error)) *Process {
 	p := &Process{
 		killTimeout: spec.KillTimeout,
-		logger:      logger{spec.Logger},
+		logger:      logger{spec.Logger, spec.JobName},
 		log:         newLog(),
 		done:        make(chan struct{}),
 	}

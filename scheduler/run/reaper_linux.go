@@ -38,7 +38,7 @@ func NewReaper(log hclog.Logger) *Reaper {
 		own:    make(map[int]struct{}),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
-		logger: logger{log},
+		logger: logger{Logger: log},
 	}
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)

@@ -14,7 +14,7 @@ func NewReaper(log hclog.Logger) *Reaper {
 		own:    make(map[int]struct{}),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
-		logger: logger{log},
+		logger: logger{Logger: log},
 	}
 	close(r.done)
 	return r

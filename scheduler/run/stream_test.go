@@ -13,7 +13,7 @@ import (
 
 // processFor returns what a stream needs of its process.
 func processFor(spec *Spec) *Process {
-	return &Process{log: newLog(), logger: logger{spec.Logger}, open: 1}
+	return &Process{log: newLog(), logger: logger{spec.Logger, spec.JobName}, open: 1}
 }
 
 // feedAll gives a stream its input in the pieces named by cuts.
