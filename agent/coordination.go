@@ -56,6 +56,9 @@ type coordination struct {
 	done   chan struct{}
 
 	change sync.Mutex // held while a backend is started or stopped
+	// gone: what is installed was stopped, and nothing has taken its place yet. Guarded
+	// by change.
+	gone bool
 
 	mu      sync.Mutex // guards what follows, and is never held over a call
 	plan    *blueprint // nil: no cluster section
@@ -118,12 +121,28 @@ func (c *coordination) Apply(ctx context.Context, plan *blueprint, set jobSet) {
 	case stays:
 		old.Adopt(plan.cluster)
 		old.SetJobSet(set)
-	case old != nil:
+	case old != nil && plan != nil:
+		// Its last view, in which this node hands over, stays until the next one: to have
+		// no coordination would let PreferLeader jobs run here and elsewhere.
 		c.log.Info("cluster section changed: coordination is built anew")
+		c.stopBackend(ctx, old)
+		c.gone = true
+	case old != nil:
+		c.log.Info("cluster section removed: coordination ends")
 		c.install(nil)
 		c.stopBackend(ctx, old)
+	case plan == nil:
+		c.uninstall()
 	}
 	c.wake()
+}
+
+// uninstall makes known that nothing coordinates any more, if that is so. change is held.
+func (c *coordination) uninstall() {
+	if c.gone {
+		c.gone = false
+		c.install(nil)
+	}
 }
 
 func (c *coordination) wake() {
@@ -186,11 +205,15 @@ func (c *coordination) attempt(ctx context.Context) {
 	resigned := c.resign
 	c.mu.Unlock()
 
+	if err != nil {
+		c.uninstall()
+	}
 	switch {
 	case err == nil:
 		if before != nil {
 			c.log.Info("coordination recovered")
 		}
+		c.gone = false
 		c.install(b)
 		if resigned {
 			// While it started: it must not be taken for a node that goes on.

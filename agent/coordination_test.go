@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -204,4 +205,53 @@ func TestCoordinationResignsWhatIsStarting(t *testing.T) {
 			t.Errorf("started %t, resigned %t", b.started, b.resigned)
 		}
 	})
+}
+
+// While a backend is built anew the old one stays known, with a view in which this node
+// hands over. Only if the new one cannot start, or none is wanted any more, is there none.
+func TestCoordinationBetweenTwoBackends(t *testing.T) {
+	failure := errors.New("port in use")
+	for what, test := range map[string]struct {
+		err  error
+		last *blueprint // applied in the end
+		want []string
+	}{
+		"it starts":              {nil, nil, []string{"a", "b"}},
+		"it cannot start":        {failure, nil, []string{"a", "none"}},
+		"it is not wanted":       {failure, &blueprint{}, []string{"a", "none"}},
+		"none is wanted instead": {nil, &blueprint{}, []string{"a", "none"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newBench()
+				plan := func(name string, err error) *blueprint {
+					cluster := &config.Cluster{NodeName: name}
+					return &blueprint{cluster: cluster, build: func(jobSet) (backend, error) {
+						return &scriptedBackend{cluster: cluster, err: err}, nil
+					}}
+				}
+				c.Apply(t.Context(), plan("a", nil), jobSet{})
+				c.Start()
+				defer func() { _ = c.Stop(context.Background()) }()
+				if what != "none is wanted instead" {
+					c.Apply(t.Context(), plan("b", test.err), jobSet{})
+				}
+				if test.last != nil {
+					c.Apply(t.Context(), nil, jobSet{})
+				}
+				synctest.Wait()
+				var got []string
+				for _, b := range c.installed {
+					if b == nil {
+						got = append(got, "none")
+					} else {
+						got = append(got, b.(*scriptedBackend).cluster.NodeName)
+					}
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("installed %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
 }

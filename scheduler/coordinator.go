@@ -18,7 +18,8 @@ type Coordinator interface {
 	Resign(ctx context.Context) error
 	// Stop resigns, if that was not done yet, and ends every goroutine.
 	Stop(ctx context.Context) error
-	// View returns the newest snapshot, never nil between Start and Stop.
+	// View returns the newest snapshot, never nil after Start. After Stop it is the last
+	// one, in which this node is stopping.
 	View() *election.View
 	// Updates is signalled (never blocking, coalesced) after the view changed.
 	Updates() <-chan struct{}
