@@ -43,6 +43,7 @@ type Agent struct {
 	down    cleanupStack
 	watch   *watcher
 	seen    map[string]fileState // the configuration's files as they were last read
+	known   *config.Known        // what was learnt of them
 
 	service  atomic.Int32 // for probes
 	stopping sync.Once
@@ -60,7 +61,8 @@ var ErrStopped = errors.New("the agent was stopped")
 // (config.Diagnostics); an address that cannot be bound is logged, and the others serve.
 func New(opts Options) (*Agent, error) {
 	opts.fill()
-	cfg, diags := load(opts)
+	known := &config.Known{}
+	cfg, diags := load(opts, known)
 	if diags.HasErrors() {
 		return nil, diags.Errors()
 	}
@@ -75,7 +77,10 @@ func New(opts Options) (*Agent, error) {
 		return nil, err
 	}
 	logs.use(target)
-	a := &Agent{opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID(), seen: seen}
+	a := &Agent{
+		opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID(),
+		seen: seen, known: known,
+	}
 	a.streams.limit = int64(connectionLimit() / 2)
 	if err := a.wire(logs.root, cfg); err != nil {
 		return nil, errors.Join(err, a.down.unwind(context.Background()), logs.close())

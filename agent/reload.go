@@ -32,8 +32,13 @@ type loadStatus struct {
 	reloads, failures int
 }
 
-// load reads the configuration that opts name.
-func load(opts Options) (*config.Config, config.Diagnostics) { return config.Load(sources(opts)) }
+// load reads the configuration that opts name. known spares what has not changed since
+// an earlier call; nil reads everything from scratch.
+func load(opts Options, known *config.Known) (*config.Config, config.Diagnostics) {
+	s := sources(opts)
+	s.Known = known
+	return config.Load(s)
+}
 
 // sources returns where opts say that the configuration is.
 func sources(opts Options) config.Sources {
@@ -92,7 +97,7 @@ func (a *Agent) ReloadFor(ctx context.Context, trigger Trigger) error {
 
 // reload does all that can fail first, and then what cannot.
 func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
-	cfg, diags := load(a.opts)
+	cfg, diags := load(a.opts, a.known)
 	if diags.HasErrors() {
 		return diags, diags.Errors()
 	}

@@ -7,5 +7,6 @@
 // the file, and every problem has a file, a line and a column.
 //
 // Load never stops at the first problem: it returns all problems of all files, and a
-// Config only if none of them is an error. It starts no goroutine and keeps no state.
+// Config only if none of them is an error. It starts no goroutine and keeps no state
+// but in what its caller gives it for that.
 package config

@@ -155,7 +155,7 @@ func (l *loader) read(src *source) *file {
 	case crontabDialect:
 		root, problems = l.parseCrontab(src)
 	default:
-		root, problems = parseYAML(src)
+		root, problems = l.yaml(src)
 	}
 	f := &file{src: src}
 	l.files[src.path] = f

@@ -29,6 +29,10 @@ type Sources struct {
 	// load; nil leaves templates unchecked.
 	CheckTemplate func(text string) error
 
+	// Known is what earlier calls have learnt, and learns from this one; nil reads
+	// everything from scratch.
+	Known *Known
+
 	// Host answers questions about this machine; nil is the machine itself.
 	Host Host
 }
@@ -53,6 +57,9 @@ func Load(sources Sources) (*Config, Diagnostics) {
 	}
 	for _, dir := range sources.Dirs {
 		files = append(files, l.directory(dir)...)
+	}
+	if sources.Known != nil {
+		sources.Known.forget(l.files)
 	}
 	cfg := l.assemble(files)
 	diagnostics := l.out.result(l.clusterAt)

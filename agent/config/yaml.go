@@ -41,39 +41,46 @@ func parseYAML(src *source) (*node, []problem) {
 	if ps := checkText(src); ps != nil {
 		return nil, ps
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(src.text))
+	n, problems, _ := parseDocument(src, src.text)
+	return n, problems
+}
+
+// parseDocument reads one YAML document from a text that stands for the one of src, line
+// by line. It also reports whether values are shared by anchors.
+func parseDocument(src *source, text []byte) (n *node, ps []problem, anchors bool) {
+	loader, err := yaml.NewLoader(bytes.NewReader(text))
 	if err != nil {
-		return nil, problems(pos{src: src}, err.Error(), "")
+		return nil, problems(pos{src: src}, err.Error(), ""), false
 	}
 	var doc yaml.Node
 	switch err := loader.Load(&doc); {
 	case errors.Is(err, io.EOF):
-		return nil, nil
+		return nil, nil, false
 	case err != nil:
-		return nil, []problem{yamlProblem(src, err)}
+		return nil, []problem{yamlProblem(src, err)}, false
 	}
 	var second yaml.Node
 	switch err := loader.Load(&second); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		return nil, []problem{yamlProblem(src, err)}
+		return nil, []problem{yamlProblem(src, err)}, false
 	default:
 		return nil, problems(pos{src, int32(second.Line), int32(second.Column)}, "a second document begins here",
-			"one file holds one document: remove the --- or split the file")
+			"one file holds one document: remove the --- or split the file"), false
 	}
 	c := yamlConverter{src: src, sizes: map[*yaml.Node]int{}, shared: map[*yaml.Node]*node{}}
 	if len(doc.Content) == 0 {
-		return nil, nil
+		return nil, nil, false
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 && root.Anchor == "" {
-		return nil, nil // nothing but ---
+		return nil, nil, false // nothing but ---
 	}
-	n, _ := c.convert(root)
+	n, _ = c.convert(root)
 	if c.broken {
-		return nil, c.problems
+		n = nil
 	}
-	return n, c.problems
+	return n, c.problems, len(c.shared) > 0
 }
 
 // checkText refuses what no front end can read: too much, or not text.
