@@ -212,9 +212,13 @@ func (d *Dispatcher) Start(ctx context.Context) error {
 // Apply puts a plan into effect, before or after Start; running instances keep the
 // job they were started with.
 func (d *Dispatcher) Apply(plan Plan) {
-	d.pass() // what is due by the old plan is due
+	d.pass() // with the newest view
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	now := d.now()
+	if d.phase == phaseRunning && d.planned {
+		d.tick(now, nil) // what is due by the old plan is due
+	}
 	before := d.entries
 	d.entries = make(map[string]*entry, len(plan.Jobs))
 	d.jobs = make([]*entry, 0, len(plan.Jobs))
@@ -245,9 +249,9 @@ func (d *Dispatcher) Apply(plan Plan) {
 	d.elect = plan.Elect
 	d.planned = true
 	if d.table != nil {
-		d.table.Replace(plan.Jobs, d.now())
+		d.table.Replace(plan.Jobs, now)
 	} else if d.phase == phaseRunning {
-		d.table = NewTimetable(plan.Jobs, d.now())
+		d.table = NewTimetable(plan.Jobs, now)
 	}
 	d.announceChange()
 }
