@@ -3,6 +3,7 @@ package election
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // bearer is one instance under one name.
@@ -111,4 +112,32 @@ func shownBool(b bool) string {
 		return "True"
 	}
 	return "False"
+}
+
+// ConflictText says in words what pauses Leader jobs; "" without a conflict.
+func (v *View) ConflictText() string {
+	var parts []string
+	if len(v.conflictNames) > 0 {
+		parts = append(parts, "more than one process bears the node name "+listed(v.conflictNames))
+	}
+	if len(v.conflictingSizes) > 0 {
+		parts = append(parts, fmt.Sprintf("this node counts %d nodes, peers count %s", v.size, listed(v.conflictingSizes)))
+	}
+	if len(v.conflictingPolicies) > 0 {
+		parts = append(parts, "peers coordinate by other rules: "+listed(v.conflictingPolicies))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// listed joins the first few of a list that peers made: its length is theirs to choose.
+func listed[T any](list []T) string {
+	const shown = 5
+	texts := make([]string, 0, shown+1)
+	for _, x := range list[:min(len(list), shown)] {
+		texts = append(texts, fmt.Sprint(x))
+	}
+	if more := len(list) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -1,9 +1,6 @@
 package election
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Action is what a node does with one firing, retry or one-shot.
 type Action int
@@ -131,7 +128,7 @@ func (v *View) decideLeader(job string) Decision {
 	case v.Stopping():
 		return v.stopping(owner)
 	case v.Conflict():
-		return Decision{Code: CodeConflict, Reason: "Leader jobs are paused: " + v.conflictText(), Owner: owner}
+		return Decision{Code: CodeConflict, Reason: "Leader jobs are paused: " + v.ConflictText(), Owner: owner}
 	case !v.Quorate() && v.Lease() != nil:
 		return Decision{Code: CodeNoQuorum, Reason: "the lease store has not answered for a whole lease duration"}
 	case !v.Quorate():
@@ -203,32 +200,4 @@ func (v *View) availableFor(job string) string {
 		return v.AvailableOwner(job)
 	}
 	return v.AvailableLeader()
-}
-
-// conflictText says in words what pauses Leader jobs.
-func (v *View) conflictText() string {
-	var parts []string
-	if len(v.conflictNames) > 0 {
-		parts = append(parts, "more than one process bears the node name "+listed(v.conflictNames))
-	}
-	if len(v.conflictingSizes) > 0 {
-		parts = append(parts, fmt.Sprintf("this node counts %d nodes, peers count %s", v.size, listed(v.conflictingSizes)))
-	}
-	if len(v.conflictingPolicies) > 0 {
-		parts = append(parts, "peers coordinate by other rules: "+listed(v.conflictingPolicies))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// listed joins the first few of a list that peers made: its length is theirs to choose.
-func listed[T any](list []T) string {
-	const shown = 5
-	texts := make([]string, 0, shown+1)
-	for _, x := range list[:min(len(list), shown)] {
-		texts = append(texts, fmt.Sprint(x))
-	}
-	if more := len(list) - shown; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, ", ")
 }

@@ -145,7 +145,7 @@ func TestLog(t *testing.T) {
 	line("[WARN]", "no longer leads")
 	b.config.NodeName = "a"
 	b.start()
-	line("[ERROR]", "conflict", "used twice: a")
+	line("[ERROR]", "conflict", "bears the node name a")
 	b.kill()
 	line("[INFO]", "conflict is over")
 	if out.has("memberlist:") || out.has("yamux:") {

@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,13 +45,4 @@ func clean(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// joinInts lists numbers for people.
-func joinInts(list []int) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ", ")
 }

@@ -73,7 +73,7 @@ func (w *watcher) seeElection(v *election.View) {
 }
 
 func (w *watcher) seeConflicts(v *election.View) {
-	text := conflictText(v)
+	text := v.ConflictText()
 	switch {
 	case text == w.conflict:
 	case text != "":
@@ -82,21 +82,6 @@ func (w *watcher) seeConflicts(v *election.View) {
 		w.log.Info("the conflict is over")
 	}
 	w.conflict = text
-}
-
-// conflictText names every conflict of the view; "" if there is none.
-func conflictText(v *election.View) string {
-	var parts []string
-	if n := v.ConflictNames(); len(n) > 0 {
-		parts = append(parts, "node name used twice: "+strings.Join(n, ", "))
-	}
-	if s := v.ConflictingSizes(); len(s) > 0 {
-		parts = append(parts, "peers count another number of nodes: "+joinInts(s))
-	}
-	if p := v.ConflictingPolicies(); len(p) > 0 {
-		parts = append(parts, "peers have another policy: "+strings.Join(p, "; "))
-	}
-	return strings.Join(parts, "; ")
 }
 
 func (w *watcher) seePeers(v *election.View) {
