@@ -37,6 +37,7 @@ func TestColdStart(t *testing.T) {
 // Both survivors know at once that a peer has died; it comes back as another instance
 // and leads again, and nothing is left of the former one.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	c := newTestCluster(t)
 	for _, h := range []string{"a", "b", "c"} {
 		c.node(h, rarely)
@@ -130,6 +131,7 @@ func TestOneWayFailure(t *testing.T) {
 
 // A link that swallows everything is noticed by its silence, in both directions.
 func TestSilentLink(t *testing.T) {
+	t.Parallel()
 	c := newTestCluster(t)
 	for _, h := range []string{"a", "b", "c"} {
 		c.node(h, rarely, func(c *Config) { c.ConnectTimeout = time.Second })

@@ -14,6 +14,7 @@ import (
 // a memory and links are cut and healed, one way or both. No firing is granted to two
 // processes.
 func TestNoFiringTwice(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

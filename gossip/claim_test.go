@@ -87,6 +87,7 @@ func TestClaimOnce(t *testing.T) {
 
 // A firing that a voter can't grant says why.
 func TestClaimRefusals(t *testing.T) {
+	t.Parallel()
 	c := agreed(t)
 	a := c.nodes["a"]
 	at := unfenced(t)
@@ -139,6 +140,7 @@ func TestNoVoteWithoutElection(t *testing.T) {
 
 // A majority is enough: a peer that does not answer holds nobody up.
 func TestClaimSlowPeer(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	defer close(release)
 	c := newTestCluster(t)
@@ -166,6 +168,7 @@ func TestClaimSlowPeer(t *testing.T) {
 // The claim of a job that must not overlap learns where it still runs, and waits for
 // that no longer than a second.
 func TestClaimLearnsRunning(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	running := map[string]bool{}
 	c := newTestCluster(t)

@@ -58,6 +58,15 @@ func (c *credentials) load() error {
 // get returns the newest good material.
 func (c *credentials) get() *material { return c.current.Load() }
 
+// expiry returns when this node's own certificate ends; zero if none is loaded.
+func (c *credentials) expiry() time.Time {
+	m := c.get()
+	if m == nil || m.cert.Leaf == nil {
+		return time.Time{}
+	}
+	return m.cert.Leaf.NotAfter
+}
+
 // refresh looks at the files again and reports whether new material is in place. An
 // error says why the files as they are now can't be used; the old material stays. The
 // same bad files are reported once.

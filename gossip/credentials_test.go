@@ -69,6 +69,7 @@ func TestRotateLeaf(t *testing.T) {
 
 // A certificate that is about to expire is asked for again before it does.
 func TestRenewBeforeExpiry(t *testing.T) {
+	t.Parallel()
 	c := newTestCluster(t)
 	a, b := c.node("a", often), c.node("b", often)
 	b.config.CertFile, b.config.KeyFile = c.issue(c.ca, "b", pki.CertOptions{
@@ -85,6 +86,7 @@ func TestRenewBeforeExpiry(t *testing.T) {
 
 // A session does not outlive the certificate on which it rests.
 func TestExpiryEndsSession(t *testing.T) {
+	t.Parallel()
 	c := newTestCluster(t)
 	a, b := c.node("a", often), c.node("b", often)
 	b.config.CertFile, b.config.KeyFile = c.issue(c.ca, "b", pki.CertOptions{

@@ -14,7 +14,7 @@ import (
 // name is resolved anew each time.
 func (l *link) connect(ctx context.Context) (*session, error) {
 	l.dialled = time.Now()
-	l.count("dial")
+	l.count("session", "dialled")
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	raw, err := l.dial(ctx, "tcp", l.host)

@@ -17,12 +17,12 @@ func (l *link) exchange(s *session, r *roundCall) error {
 	}
 	st, err := l.fetch(s)
 	if err != nil {
-		l.count("exchange.failed")
+		l.count("exchange", "failed")
 		l.failed++
 		l.table.fail(l.row, *failureOf(err), r != nil, time.Now())
 		return err
 	}
-	l.count("exchange")
+	l.count("exchange", "done")
 	l.failed = 0
 	l.learnt(&st.report)
 	l.table.succeed(l.row, s.instance, st, r != nil, time.Now())

@@ -185,6 +185,7 @@ func TestHostileAnswers(t *testing.T) {
 // Frames, streams and hellos that no honest peer sends end the stream or the session,
 // and nothing else.
 func TestHostileInput(t *testing.T) {
+	t.Parallel()
 	c := rogueCluster(t)
 	c.startAll()
 	c.settled(3, "a", "a", "b", "c")
@@ -340,6 +341,7 @@ func TestSessionFlood(t *testing.T) {
 
 // Connections that never say anything do not keep others out and are closed.
 func TestHalfOpen(t *testing.T) {
+	t.Parallel()
 	c := rogueCluster(t)
 	c.startAll("a")
 	a := c.nodes["a"]
@@ -369,6 +371,7 @@ func TestHalfOpen(t *testing.T) {
 
 // Slow reading of a hello is bounded in time, too.
 func TestSlowHello(t *testing.T) {
+	t.Parallel()
 	c := rogueCluster(t)
 	c.startAll("a")
 	conn := dialTLS(t, c, c.nodes["a"], "c", protoGossip)

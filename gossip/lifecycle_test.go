@@ -129,6 +129,10 @@ func TestLog(t *testing.T) {
 	}
 	c.startAll()
 	line("[WARN]", "even number of nodes")
+	line("[WARN]", "certificate is about to end")
+	if end := time.Until(a.CertificateExpiry()); end <= 0 || end > time.Hour {
+		t.Errorf("the certificate of the test ends in %v", end)
+	}
 	line("[INFO]", "this node itself", "peer=a:8443")
 	line("[INFO]", "quorum reached")
 	line("[INFO]", "this node leads now")

@@ -54,7 +54,7 @@ type linkEnv struct {
 	join func(label string) error
 	// learnt takes the @reboot jobs that a peer of the same job set knows to have run.
 	learnt func(r *election.Report)
-	count  func(name string)
+	count  func(name ...string)
 }
 
 // link is this node's own connection to one configured peer: it keeps a session open,
@@ -168,7 +168,7 @@ func (l *link) attach(s *session) {
 	l.table.bind(l.row, s.instance)
 	l.registry.add(s)
 	l.registry.rejudge()
-	l.count("session")
+	l.count("session", "opened")
 }
 
 // detach takes a session out of service and waits for its end.

@@ -58,6 +58,7 @@ type Manager struct {
 	requests sync.WaitGroup
 	pushes   pushes
 	local    localState
+	expiring limiter
 }
 
 // phase is where a Manager is in its life.
@@ -199,7 +200,7 @@ func (m *Manager) Start(ctx context.Context) error {
 
 // startMembers creates memberlist with this package's transport.
 func (m *Manager) startMembers() error {
-	m.transport = newTransport(m.cfg.InstanceID, m.registry, m.linkOf)
+	m.transport = newTransport(m.cfg.InstanceID, m.registry, m.linkOf, m.count)
 	d := &delegate{self: m.cfg.InstanceID, table: m.table, want: func(row int) { signal(m.links[row].want) }, state: m.stateJSON}
 	d.queue = &memberlist.TransmitLimitedQueue{RetransmitMult: 2, NumNodes: func() int { return len(m.links) + 1 }}
 	m.delegate = d
@@ -400,6 +401,9 @@ func (m *Manager) ReloadCertificates() error {
 	return nil
 }
 
+// CertificateExpiry returns when this node's own certificate ends; zero before Start.
+func (m *Manager) CertificateExpiry() time.Time { return m.creds.expiry() }
+
 // linkOf returns the link of a label, nil if there is none.
 func (m *Manager) linkOf(label string) *link {
 	i := slices.IndexFunc(m.links, func(l *link) bool { return l.label() == label })
@@ -424,6 +428,6 @@ func (m *Manager) learnt(r *election.Report) {
 }
 
 // count adds one to a counter.
-func (m *Manager) count(name string) {
-	m.metrics.IncrCounter([]string{"yacron2", "gossip", name}, 1)
+func (m *Manager) count(name ...string) {
+	m.metrics.IncrCounter(append([]string{"yacron2", "gossip"}, name...), 1)
 }

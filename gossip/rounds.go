@@ -10,6 +10,13 @@ import (
 // checkEvery is how often certificates and old votes are looked at, at least.
 const checkEvery = time.Minute
 
+// From expiryWarning before its end on, this node's certificate is warned about once in
+// expiryEvery.
+const (
+	expiryWarning = 14 * 24 * time.Hour
+	expiryEvery   = 24 * time.Hour
+)
+
 // runRounds starts a scheduled round every interval, the first one at once.
 func (m *Manager) runRounds(ctx context.Context) {
 	rounds := time.NewTimer(0)
@@ -43,6 +50,11 @@ func (m *Manager) runRounds(ctx context.Context) {
 func (m *Manager) check() {
 	if err := m.ReloadCertificates(); err != nil {
 		m.log.Warn("keeping the certificates in use", "error", err)
+	}
+	if ends := m.creds.expiry(); time.Until(ends) < expiryWarning {
+		if _, ok := m.expiring.allow(time.Now(), expiryEvery); ok {
+			m.log.Warn("this node's certificate is about to end", "at", ends.UTC().Format(time.RFC3339))
+		}
 	}
 	if err := m.voter.prune(); err != nil {
 		m.log.Warn("old votes could not be pruned; trying again later", "error", err)

@@ -52,7 +52,6 @@ type session struct {
 	handler sessionHandler
 	log     hclog.Logger
 	packets chan []byte
-	dropped atomic.Uint64
 
 	ended  chan struct{} // closed when the session is over; reason is set before
 	once   sync.Once
@@ -306,7 +305,6 @@ func (s *session) send(p []byte) bool {
 	case s.packets <- p:
 		return true
 	default:
-		s.dropped.Add(1)
 		return false
 	}
 }

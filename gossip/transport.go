@@ -18,6 +18,7 @@ type transport struct {
 	self     string
 	registry *registry
 	links    func(label string) *link
+	count    func(name ...string)
 
 	probes  *probes
 	packets chan *memberlist.Packet
@@ -28,9 +29,9 @@ type transport struct {
 
 var _ memberlist.NodeAwareTransport = (*transport)(nil)
 
-func newTransport(self string, r *registry, links func(label string) *link) *transport {
+func newTransport(self string, r *registry, links func(label string) *link, count func(name ...string)) *transport {
 	return &transport{
-		self: self, registry: r, links: links,
+		self: self, registry: r, links: links, count: count,
 		probes:  newProbes(),
 		packets: make(chan *memberlist.Packet, 512),
 		streams: make(chan net.Conn),
@@ -68,7 +69,9 @@ func (t *transport) WriteToAddress(b []byte, a memberlist.Address) (time.Time, e
 	if s == nil {
 		return time.Time{}, errNoRoute("no session to this instance")
 	}
-	s.send(bytes.Clone(b)) // memberlist may use its buffer again
+	if !s.send(bytes.Clone(b)) { // memberlist may use its buffer again
+		t.count("packet", "dropped")
+	}
 	return time.Now(), nil
 }
 

@@ -207,7 +207,7 @@ func TestLimiter(t *testing.T) {
 
 // memberlist takes a member that is out of reach for failed, and not itself.
 func TestTransportNeverDials(t *testing.T) {
-	tr := newTransport(newInstanceID(), &registry{table: newTable(&Config{}, func() *oneShots { return &oneShots{} }, func(bool) {})}, func(string) *link { return nil })
+	tr := newTransport(newInstanceID(), &registry{table: newTable(&Config{}, func() *oneShots { return &oneShots{} }, func(bool) {})}, func(string) *link { return nil }, func(...string) {})
 	to := memberlist.Address{Addr: "127.0.0.1:1", Name: newInstanceID()}
 	_, packet := tr.WriteToAddress([]byte{msgPing}, to)
 	_, nameless := tr.WriteTo([]byte{msgPing}, to.Addr)
