@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"command": {"api", "agent", "agent/config", "scheduler", "internal/pki", "internal/version"},
 
 	"agent": {"agent/config", "api", "ui", "election", "gossip", "gossip/votes", "lease/...", "scheduler/...",
-		"internal/version"},
+		"internal/exposition", "internal/version"},
 	"agent/config": {"scheduler", "scheduler/report", "gossip", "lease", "election"},
 
 	// Siblings: each sees the election, none sees another; the agent joins them.
@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"scheduler/report":  {"scheduler/run", "scheduler/history"},
 
 	"ui":                  {},
+	"internal/exposition": {},
 	"internal/version":    {},
 	"internal/pki":        {},
 	"internal/testutil":   {},
@@ -53,8 +54,7 @@ var mayImport = map[string][]string{
 	"internal/demo":       {"api"},
 
 	"internal/testcluster": {"agent", "api", "internal/pki"},
-	"internal/netcluster":  {"api", "internal/testcluster"},
-	"internal/netcluster":  {"gossip/votes", "internal/testcluster"},
+	"internal/netcluster":  {"api", "gossip/votes", "internal/testcluster"},
 	"internal/e2e":         {},
 	"internal/nettest":     {},
 }

@@ -34,6 +34,7 @@ type Agent struct {
 	coordination *coordination
 	happenings   *happenings
 	streams      streamSlots
+	counts       *metrics
 	web          *webServer
 
 	// change serialises Start, Reload and Stop.
@@ -87,6 +88,8 @@ func New(opts Options) (*Agent, error) {
 	}
 	now := time.Now()
 	a.loaded.Store(&loadStatus{trigger: TriggerStart, at: now, loadedAt: now, problems: diags})
+	a.counts.loaded(a.loadStatus())
+	a.counts.recall(a.history.Runs)
 	a.logRemarks(diags)
 	a.log.Info("yacron2", "version", version.Version, "node", a.node, "jobs", len(cfg.Jobs), "job-set-id", cfg.JobSetID)
 	return a, nil

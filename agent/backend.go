@@ -117,6 +117,7 @@ func (a *Agent) gossipConfig(cluster *config.Cluster) gossip.Config {
 	g.Running = a.dispatcher.IsRunning
 	g.NeedRunning = a.needRunning
 	g.Summaries = a.summaries
+	g.Metrics = a.counts.sink
 	g.Logger = a.logs.root
 	return g
 }

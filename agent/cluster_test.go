@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,9 @@ func startCluster(t *testing.T, nodes int, jobs, more string) []*testAgent {
 		name := "node-" + string(rune('a'+i))
 		text := fmt.Sprintf("cluster:\n  nodeName: %s\n  listen: %s\n  electLeader: true\n  interval: 1\n%s  tls: {ca: %[4]s/ca.pem, cert: %[4]s/node.pem, key: %[4]s/node-key.pem}\n  peers:\n",
 			name, addresses[i], more, tls)
+		if nodes == 1 {
+			text = strings.TrimSuffix(text, "\n") + " []\n"
+		}
 		for j, address := range addresses {
 			if j != i {
 				text += "    - host: " + address + "\n"

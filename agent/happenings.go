@@ -19,14 +19,15 @@ type happenings struct {
 	node  string
 	list  *eventLog
 	state func() (*election.View, error) // of the cluster
+	count func(*election.View)           // is told of every view
 
 	mu      sync.Mutex // one comparison at a time
 	role    api.Role   // as told last
 	members map[string]api.Member
 }
 
-func newHappenings(log hclog.Logger, node, instance string, state func() (*election.View, error)) *happenings {
-	return &happenings{log: log, node: node, list: newEventLog(instance[:8]), state: state}
+func newHappenings(log hclog.Logger, node, instance string) *happenings {
+	return &happenings{log: log, node: node, list: newEventLog(instance[:8])}
 }
 
 // observe takes one event of the dispatcher.
@@ -77,6 +78,7 @@ func (h *happenings) viewChanged() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	view, failure := h.state()
+	h.count(view)
 	at := api.At(time.Now())
 	if role := roleOf(view, failure); !reflect.DeepEqual(role, h.role) {
 		h.role = role

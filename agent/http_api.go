@@ -31,6 +31,8 @@ type httpAPI struct {
 	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
 	slots        *streamSlots
+	counts       *metrics
+	scraper      scraper
 }
 
 // settings is what the API needs of the configuration in effect.
@@ -40,31 +42,33 @@ type settings struct {
 	elect    bool            // leader election is configured
 	cluster  *config.Cluster // nil: none is configured
 	headers  []config.Header // extra headers of successful answers
+	metrics  bool            // the metrics are served
 }
 
 // routes lists every route of the API.
 func (a *httpAPI) routes() router {
 	return router{
-		{http.MethodGet, "/version", a.version},
-		{http.MethodGet, "/job-set-id", a.jobSetID},
-		{http.MethodGet, pathHealth, a.health},
-		{http.MethodGet, pathReady, a.readiness},
-		{http.MethodGet, "/status", a.status},
-		{http.MethodGet, "/jobs", a.jobs},
-		{http.MethodGet, "/jobs/{name}", a.job},
-		{http.MethodGet, "/jobs/{name}/next", a.next},
-		{http.MethodGet, "/jobs/{name}/runs", a.runs},
-		{http.MethodGet, "/jobs/{name}/logs", a.logs},
-		{http.MethodGet, "/jobs/{name}/why", a.why},
-		{http.MethodPost, "/jobs/{name}/start", a.start},
-		{http.MethodPost, "/jobs/{name}/cancel", a.cancel},
-		{http.MethodPost, "/jobs/{name}/pause", a.pause},
-		{http.MethodPost, "/jobs/{name}/resume", a.resume},
-		{http.MethodGet, "/events", a.events},
-		{http.MethodGet, "/cluster", a.cluster},
-		{http.MethodGet, "/fleet", a.fleet},
-		{http.MethodGet, "/config/status", a.configStatus},
-		{http.MethodPost, "/reload", a.reloadConfig},
+		{method: http.MethodGet, pattern: "/version", handler: a.version},
+		{method: http.MethodGet, pattern: "/job-set-id", handler: a.jobSetID},
+		{method: http.MethodGet, pattern: pathHealth, handler: a.health},
+		{method: http.MethodGet, pattern: pathReady, handler: a.readiness},
+		{method: http.MethodGet, pattern: "/status", handler: a.status},
+		{method: http.MethodGet, pattern: "/jobs", handler: a.jobs},
+		{method: http.MethodGet, pattern: "/jobs/{name}", handler: a.job},
+		{method: http.MethodGet, pattern: "/jobs/{name}/next", handler: a.next},
+		{method: http.MethodGet, pattern: "/jobs/{name}/runs", handler: a.runs},
+		{method: http.MethodGet, pattern: "/jobs/{name}/logs", handler: a.logs},
+		{method: http.MethodGet, pattern: "/jobs/{name}/why", handler: a.why},
+		{method: http.MethodPost, pattern: "/jobs/{name}/start", handler: a.start},
+		{method: http.MethodPost, pattern: "/jobs/{name}/cancel", handler: a.cancel},
+		{method: http.MethodPost, pattern: "/jobs/{name}/pause", handler: a.pause},
+		{method: http.MethodPost, pattern: "/jobs/{name}/resume", handler: a.resume},
+		{method: http.MethodGet, pattern: "/events", handler: a.events},
+		{method: http.MethodGet, pattern: "/cluster", handler: a.cluster},
+		{method: http.MethodGet, pattern: "/fleet", handler: a.fleet},
+		{method: http.MethodGet, pattern: pathMetrics, handler: a.metrics, on: a.metricsOn},
+		{method: http.MethodGet, pattern: "/config/status", handler: a.configStatus},
+		{method: http.MethodPost, pattern: "/reload", handler: a.reloadConfig},
 	}
 }
 

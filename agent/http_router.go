@@ -13,6 +13,7 @@ type route struct {
 	method  string // GET (HEAD follows) or POST
 	pattern string // segments; {name} matches one segment and is percent-decoded
 	handler http.HandlerFunc
+	on      func() bool // nil: always there
 }
 
 // allow is the value of the Allow header for a route.
@@ -35,7 +36,7 @@ func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var allow []string
 	for _, route := range rt {
 		values, ok := match(route.pattern, r.URL.EscapedPath())
-		if !ok {
+		if !ok || route.on != nil && !route.on() {
 			continue
 		}
 		if !route.serves(r.Method) {

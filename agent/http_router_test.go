@@ -9,9 +9,10 @@ import (
 func TestRouter(t *testing.T) {
 	named := func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("name=" + r.PathValue("name"))) }
 	rt := router{
-		{http.MethodGet, "/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("v")) }},
-		{http.MethodGet, "/jobs/{name}/runs", named},
-		{http.MethodPost, "/jobs/{name}/start", named},
+		{method: http.MethodGet, pattern: "/version", handler: func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("v")) }},
+		{method: http.MethodGet, pattern: "/jobs/{name}/runs", handler: named},
+		{method: http.MethodPost, pattern: "/jobs/{name}/start", handler: named},
+		{method: http.MethodGet, pattern: "/off", handler: named, on: func() bool { return false }},
 	}
 	tests := []struct {
 		method, target string
@@ -22,6 +23,8 @@ func TestRouter(t *testing.T) {
 		{"HEAD", "/version", 200, "v", ""}, // the server drops the body
 		{"GET", "/version?x=1", 200, "v", ""},
 		{"POST", "/version", 405, "405: Method Not Allowed", "GET,HEAD"},
+		{"GET", "/off", 404, "404: Not Found", ""},
+		{"POST", "/off", 404, "404: Not Found", ""},
 		{"GET", "/version/", 404, "404: Not Found", ""},
 		{"GET", "/", 404, "404: Not Found", ""},
 		{"GET", "//version", 404, "404: Not Found", ""},

@@ -36,6 +36,7 @@ type webConfig struct {
 	certFile, keyFile string // of https listeners
 	socketMode        os.FileMode
 	tokens            []token
+	open              []string // paths that need no token
 }
 
 // webServer serves one API on any number of addresses. A change of the addresses binds
@@ -76,7 +77,7 @@ func newWebServer(log hclog.Logger, api http.Handler) *webServer {
 func (s *webServer) apply(cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.guard.Store(newGuard(cfg.tokens, []string{pathHealth, pathReady}, s.failures, s.api))
+	s.guard.Store(newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api))
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
 	s.config = cfg
 	for address, bound := range s.servers {

@@ -3,6 +3,8 @@ package agent
 import (
 	"io"
 	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options are what a command line decides. The zero value of a field leaves the
@@ -22,6 +24,12 @@ type Options struct {
 	// Stdout receives the output of jobs, Stderr the log and the jobs' errors; nil
 	// means those of this process.
 	Stdout, Stderr io.Writer
+
+	// Registry receives the metrics; nil means one of its own. Two agents need two.
+	Registry *prometheus.Registry
+	// ProcessMetrics also shows what libraries count for the whole process, such as
+	// memberlist. One agent of a process can have that.
+	ProcessMetrics bool
 }
 
 func (o *Options) fill() {
@@ -30,5 +38,8 @@ func (o *Options) fill() {
 	}
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
 	}
 }

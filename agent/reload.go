@@ -90,6 +90,7 @@ func (a *Agent) ReloadFor(ctx context.Context, trigger Trigger) error {
 		}
 	}
 	a.loaded.Store(&status)
+	a.counts.reloaded(status)
 	a.happenings.reloaded(status, a.config.Load())
 	a.rewatch()
 	return status.failure

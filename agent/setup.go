@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/yacron2/yacron2/agent/config"
-	"github.com/yacron2/yacron2/election"
 	"github.com/yacron2/yacron2/internal/version"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
@@ -50,9 +49,10 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		defer cancel()
 		return reporter.Stop(ctx)
 	})
-	a.happenings = newHappenings(log.Named("http"), a.node, a.instanceID, func() (*election.View, error) {
-		return a.coordination.State()
-	})
+	if a.counts, err = newMetrics(a.opts.Registry, time.Now()); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	a.happenings = newHappenings(log.Named("http"), a.node, a.instanceID)
 	reports := reporting{reporter, a.node}
 	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
 		Node:    a.node,
@@ -65,6 +65,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		ClockSet: a.watchClock(log.Named("scheduler")),
 		Events: func(e scheduler.Event) {
 			reports.observe(e)
+			a.counts.observe(e)
 			a.happenings.observe(e)
 		},
 	})
@@ -76,6 +77,10 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		dispatcher.SetCoordinator(c)
 		a.happenings.viewChanged()
 	})
+	a.happenings.state, a.happenings.count = a.coordination.State, a.counts.viewChanged
+	if err := a.expose(reporter.Dropped); err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
 	a.web = newWebServer(log.Named("http"), (&httpAPI{
 		log:          log.Named("http"),
 		node:         a.node,
@@ -87,6 +92,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		loaded:       a.loadStatus,
 		ready:        a.ready,
 		slots:        &a.streams,
+		counts:       a.counts,
 		reload: func(ctx context.Context) error {
 			return a.ReloadFor(ctx, TriggerAPI)
 		},
@@ -144,6 +150,7 @@ func fileOf(w io.Writer) *os.File {
 // before.
 func (a *Agent) install(ctx context.Context, cfg *config.Config, plan *blueprint, web webConfig) {
 	a.config.Store(cfg)
+	a.counts.apply(cfg, a.dispatcher.IsRunning)
 	a.dispatcher.Apply(scheduler.Plan{Jobs: cfg.Jobs, Elect: cfg.Cluster != nil && cfg.Cluster.ElectLeader})
 	a.coordination.Apply(ctx, plan, newJobSet(cfg))
 	// What cannot be bound is logged there, and the other addresses serve.
@@ -172,6 +179,7 @@ func (a *Agent) settings() settings {
 	}
 	if cfg.Web != nil {
 		s.headers = cfg.Web.Headers
+		s.metrics = cfg.Web.Metrics.Enabled
 	}
 	return s
 }
@@ -195,6 +203,9 @@ func webSettings(web *config.Web) (webConfig, error) {
 			s = scopeOperate
 		}
 		out.tokens = append(out.tokens, newToken(t.Name, secret, s))
+	}
+	if web.Metrics.Enabled && web.Metrics.Public {
+		out.open = append(out.open, pathMetrics)
 	}
 	out.listen = web.Listen
 	out.certFile, out.keyFile = web.CertFile, web.KeyFile

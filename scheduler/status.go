@@ -30,6 +30,7 @@ type RetryStatus struct {
 type JobStatus struct {
 	Job           *Job
 	Running       bool
+	Instances     int       // running, or bound to start
 	PIDs          []int     // of instances whose process exists, oldest first
 	NextAt        time.Time // coming firing, also while running; zero: none
 	LastRun       *history.Run
@@ -100,6 +101,7 @@ func (d *Dispatcher) status(e *entry) JobStatus {
 	s := JobStatus{
 		Job:           e.job,
 		Running:       len(e.instances) > 0,
+		Instances:     len(e.instances),
 		LastMissed:    e.missed,
 		LastDecision:  e.decided.newest(),
 		RebootPending: d.reboots[e.name] != nil,

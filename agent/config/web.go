@@ -11,8 +11,8 @@ import (
 // authTokenName is the name of the token that the key authToken gives.
 const authTokenName = "authToken"
 
-// defaultBuckets are the bounds of the run time histogram, in seconds.
-func defaultBuckets() []float64 {
+// DefaultBuckets returns the bounds of the run time histogram, in seconds.
+func DefaultBuckets() []float64 {
 	return []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600}
 }
 
@@ -21,7 +21,7 @@ func (l *loader) web(n *node) *Web {
 	if n == nil || n.kind != mapping {
 		return nil
 	}
-	w := &Web{UI: true, Metrics: Metrics{Enabled: true, DurationBuckets: defaultBuckets()}}
+	w := &Web{UI: true, Metrics: Metrics{Enabled: true, DurationBuckets: DefaultBuckets()}}
 	boolOf(n.get("ui"), &w.UI)
 	if t := n.get("tls"); t != nil {
 		w.CertFile, w.KeyFile = textOr(t.get("cert"), ""), textOr(t.get("key"), "")

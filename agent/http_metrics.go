@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/yacron2/yacron2/internal/exposition"
+)
+
+// pathMetrics is where Prometheus scrapes.
+const pathMetrics = "/metrics"
+
+// scraper answers scrapes, one at a time: each holds all series in memory.
+type scraper struct {
+	mu   sync.Mutex
+	size int // of the last answer
+}
+
+// metricsOn reports whether the configuration wants the metrics served.
+func (a *httpAPI) metricsOn() bool { return a.settings().metrics }
+
+func (a *httpAPI) metrics(w http.ResponseWriter, r *http.Request) {
+	format := exposition.Negotiate(r.Header.Values("Accept"))
+	body, err := a.scrape(format)
+	if err != nil {
+		a.log.Error("metrics cannot be written", "error", err)
+		plainStatus(w, http.StatusInternalServerError)
+		return
+	}
+	a.send(w, http.StatusOK, format.ContentType(), body)
+}
+
+func (a *httpAPI) scrape(format exposition.Format) ([]byte, error) {
+	a.scraper.mu.Lock()
+	defer a.scraper.mu.Unlock()
+	jobs := a.dispatcher.Jobs()
+	names := make([]string, len(jobs))
+	for i := range jobs {
+		names[i] = jobs[i].Job.Name
+	}
+	families, err := a.counts.gather(names)
+	if err != nil {
+		// A part that fails does not take the others with it.
+		a.counts.problems.Inc()
+		a.log.Error("some metrics are left out", "error", err)
+	}
+	body, err := exposition.Append(make([]byte, 0, a.scraper.size+a.scraper.size/8), format, families)
+	a.scraper.size = len(body)
+	return body, err
+}
