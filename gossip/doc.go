@@ -28,8 +28,24 @@
 // hello. What a peer pushes on its own initiative reaches memberlist (which accepts
 // only instances bound to configured hosts) and no row.
 //
+// # Claims
+//
+// Manager.Claim asks the peers over their sessions and counts votes; the rules of the
+// vote are those of package election. All votes of a process, for peers and for itself,
+// go through its one Voter, which may keep them in a VoteStore. A claim is answered only
+// on a session whose certificate names the host that the claimant is bound to.
+//
+// # Peers are members, not friends
+//
+// Every size, count and rate that a peer could drive is bounded: handshakes, sessions,
+// streams and their bytes, packets, frames that yamux answers by itself, the messages
+// and headers that memberlist gets to see, states, claims, and the exchanges that
+// announcements lead to. What a peer says is decoded field by field, and text that is
+// not printable goes nowhere.
+//
 // # Ownership
 //
 // A Manager owns every goroutine that it starts and waits for it in Stop. memberlist
-// and yamux end theirs by themselves when they are shut down.
+// and yamux end theirs by themselves when they are shut down; for the one that outlives
+// that, memberlist's last probe, Stop waits too.
 package gossip

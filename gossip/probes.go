@@ -44,6 +44,7 @@ func (p *probes) outgoing(packet []byte, now time.Time) bool {
 		if p.refused {
 			ok = false
 		} else if readable {
+			p.forget(now)
 			p.sent[seq] = now
 		}
 	})
@@ -102,20 +103,25 @@ func (p *probes) wait(limit time.Duration) {
 // probeLife is how long memberlist waits for an answer, at most, and a little more.
 const probeLife = probeSlowdown*probeInterval + 50*time.Millisecond
 
-// rest returns how long the youngest ping is still waited for; what is given up is
-// forgotten.
+// rest returns how long the youngest ping is still waited for.
 func (p *probes) rest(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.forget(now)
 	var rest time.Duration
-	for seq, at := range p.sent {
-		d := probeLife - now.Sub(at)
-		if d <= 0 {
-			delete(p.sent, seq)
-		}
-		rest = max(rest, d)
+	for _, at := range p.sent {
+		rest = max(rest, probeLife-now.Sub(at))
 	}
 	return rest
+}
+
+// forget drops the pings that memberlist has given up. p.mu is held.
+func (p *probes) forget(now time.Time) {
+	for seq, at := range p.sent {
+		if now.Sub(at) >= probeLife {
+			delete(p.sent, seq)
+		}
+	}
 }
 
 // sequence reads the sequence number of a ping or an ack.
