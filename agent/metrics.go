@@ -107,9 +107,7 @@ var decidedOutcomes = []string{
 // expose shows what is counted together with the state of the moment.
 func (a *Agent) expose(dropped func() uint64) error {
 	if a.opts.ProcessMetrics {
-		cfg := gometrics.DefaultConfig("")
-		cfg.EnableHostname, cfg.EnableRuntimeMetrics = false, false
-		if _, err := gometrics.NewGlobal(cfg, a.counts.sink); err != nil {
+		if err := a.counts.takeProcess(); err != nil {
 			return err
 		}
 	}
@@ -126,6 +124,14 @@ func (a *Agent) expose(dropped func() uint64) error {
 		},
 		expiries: func() []expiry { return ends.of(a.config.Load()) },
 	}))
+}
+
+// takeProcess takes over what libraries count for the whole process.
+func (m *metrics) takeProcess() error {
+	cfg := gometrics.DefaultConfig("")
+	cfg.EnableHostname, cfg.EnableRuntimeMetrics = false, false
+	_, err := gometrics.NewGlobal(cfg, m.sink)
+	return err
 }
 
 // observe takes one event of the dispatcher.

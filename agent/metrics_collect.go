@@ -3,7 +3,9 @@ package agent
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -346,7 +348,7 @@ func peerStatuses() []string {
 }
 
 // gather gathers everything as it is shown: the series that show the state of a job in
-// the order of jobs, and counters of libraries under names that say what they are.
+// the order of jobs, and what comes by go-metrics under the names that Prometheus wants.
 func (m *metrics) gather(jobs []string) ([]*dto.MetricFamily, error) {
 	families, err := m.registry.Gather()
 	place := make(map[string]int, len(jobs))
@@ -357,16 +359,27 @@ func (m *metrics) gather(jobs []string) ([]*dto.MetricFamily, error) {
 		switch {
 		case slices.Contains(jobStateSeries, f.GetName()):
 			slices.SortStableFunc(f.Metric, func(a, b *dto.Metric) int { return place[jobNameOf(a)] - place[jobNameOf(b)] })
-		case f.GetType() == dto.MetricType_COUNTER && !hasTotal(f.GetName()):
-			f.Name = proto.String(f.GetName() + "_total")
+		case f.GetHelp() == f.GetName():
+			f.Help = proto.String("Counted by way of go-metrics; times are in milliseconds.")
+			f.Name = proto.String(seriesName(f.GetName(), f.GetType()))
 		}
 	}
 	return families, err
 }
 
-func hasTotal(name string) bool {
-	const total = "_total"
-	return len(name) >= len(total) && name[len(name)-len(total):] == total
+// seriesName turns a name of go-metrics into one of Prometheus.
+func seriesName(name string, kind dto.MetricType) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	if kind == dto.MetricType_COUNTER && !strings.HasSuffix(name, "_total") {
+		b.WriteString("_total")
+	}
+	return b.String()
 }
 
 func jobNameOf(m *dto.Metric) string {

@@ -532,3 +532,23 @@ func TestExpiriesFollowTheirFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestMetricsOfTheProcess(t *testing.T) {
+	agents := startCluster(t, 3, someJobs, "")
+	if err := agents[0].counts.takeProcess(); err != nil {
+		t.Fatal(err)
+	}
+	awaitLeader(t, agents)
+	var text string
+	eventually(t, "memberlist counts", func() bool {
+		_, text = agents[0].request("GET", "/metrics", nil)
+		return strings.Contains(text, "\nmemberlist_")
+	})
+	problems, err := promlint.New(bytes.NewBufferString(text)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("lint: %v, %v", problems, err)
+	}
+	if _, other := agents[1].request("GET", "/metrics", nil); strings.Contains(other, "\nmemberlist_") {
+		t.Error("another agent shows them too")
+	}
+}
