@@ -22,8 +22,10 @@ type Account struct {
 	Denied []Record            // claims that were turned down
 	Grants []Grant             // votes on disk
 	Deaths []Death
-	// Owners is the node of each instance id.
-	Owners map[string]string
+	// Absences are the times in which agents were not there.
+	Absences []Absence
+	// Deadline is how long after its instant a firing may start.
+	Deadline time.Duration
 }
 
 // Balance is what an Account comes to.
@@ -47,8 +49,10 @@ type Loss struct {
 }
 
 // Balance holds what ran against what was recorded. A firing that did not run is
-// explained if any node has recorded it as missed, or if the process that it was granted
-// to was killed after the instant: then it may have died before the job began.
+// explained if any node has recorded it as missed; if the process that it was granted to
+// was killed after the instant, since it may have died before the job began; or if there
+// is nobody who could have recorded it, because no agent was there from the instant to
+// the deadline.
 func (a *Account) Balance() Balance {
 	b := Balance{Doubled: a.Ran.Duplicates(), Outvoted: a.outvoted()}
 	times := a.Ran.Times(a.From, a.To, a.Period)
@@ -87,22 +91,34 @@ func (a *Account) cause(at time.Time) string {
 			return fmt.Sprintf("granted to %s by %d nodes, and it was killed", d.Node, n)
 		}
 	}
+	if a.unseen(at) {
+		return "no agent was there from its instant to its deadline"
+	}
 	return ""
+}
+
+// unseen reports whether each agent was away at some time between the firing's instant
+// and its deadline.
+func (a *Account) unseen(at time.Time) bool {
+	away := map[string]bool{}
+	for _, x := range a.Absences {
+		if x.From.Before(at.Add(a.Deadline)) && (x.To.IsZero() || x.To.After(at)) {
+			away[x.Node] = true
+		}
+	}
+	return len(away) == a.Nodes
 }
 
 // died returns the death of a process, told by its instance id or by the name of its
 // node, after a firing's instant.
 func (a *Account) died(process string, at time.Time) (Death, bool) {
 	for _, d := range a.Deaths {
-		if process != "" && (d.Instance == process || d.Node == process) && !d.At.Before(at) && d.At.Before(at.Add(deadline)) {
+		if process != "" && (d.Instance == process || d.Node == process) && !d.At.Before(at) && !d.At.After(at.Add(a.Deadline)) {
 			return d, true
 		}
 	}
 	return Death{}, false
 }
-
-// deadline is how long after its instant a firing can be granted at most, in any test.
-const deadline = time.Minute
 
 // majorities returns the instances to which a majority granted the firing, and how many
 // nodes did.

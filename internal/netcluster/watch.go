@@ -30,24 +30,19 @@ type Record struct {
 // covers reports whether the record is about a firing.
 func (r Record) covers(at time.Time) bool { return !at.Before(r.First) && !at.After(r.Last) }
 
-// Death is the end of a process by SIGKILL.
-type Death struct {
-	Node     string
-	Instance string // "" if it had told none yet
-	At       time.Time
-}
-
-// Watch collects what all nodes say of one job's firings.
+// Watch collects what all nodes say of one job's firings. What is done to the agents is
+// done through it, so that it knows when they were there.
 type Watch struct {
 	cluster *Cluster
 	job     string
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
-	mu     sync.Mutex
-	missed map[Record]bool
-	denied map[Record]bool
-	deaths []Death
+	mu       sync.Mutex
+	missed   map[Record]bool
+	denied   map[Record]bool
+	deaths   []Death
+	absences []*Absence
 }
 
 // Watch begins to ask all nodes about a job. Stop must follow.
@@ -82,12 +77,14 @@ func (w *Watch) ask(ctx context.Context, n *testcluster.Node) {
 
 // look takes in what a node says now.
 func (w *Watch) look(n *testcluster.Node) error {
+	asked := time.Now()
 	why, err := n.Why(w.job)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.answered(n, asked)
 	for _, m := range why.Missed {
 		at := m.Firing.Time.UTC()
 		w.missed[Record{Node: n.NodeName, First: at, Last: at, Code: m.Code, Reason: m.Reason}] = true
@@ -101,20 +98,6 @@ func (w *Watch) look(n *testcluster.Node) error {
 		}
 	}
 	return nil
-}
-
-// Kill ends a node's agent by SIGKILL and remembers when.
-func (w *Watch) Kill(n *testcluster.Node) {
-	at := time.Now()
-	n.Kill()
-	lives := instances(n)
-	d := Death{Node: n.NodeName, At: at}
-	if len(lives) > 0 {
-		d.Instance = lives[len(lives)-1]
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.deaths = append(w.deaths, d)
 }
 
 var (
@@ -131,26 +114,24 @@ func instances(n *testcluster.Node) []string {
 	return ids
 }
 
-// Account closes the books on the firings from one instant to another: what ran, what
-// was recorded, and what the disks of the nodes say. All that can still happen to those
-// firings must have happened.
-func (w *Watch) Account(from, to time.Time, period time.Duration) (*Account, error) {
+// Account closes the books on the firings from one instant to another, of a job that fires
+// every period and may start until the deadline: what ran, what was recorded, and what
+// the disks of the nodes say. All that can still happen to those firings must have
+// happened.
+func (w *Watch) Account(from, to time.Time, period, deadline time.Duration) (*Account, error) {
 	entries, err := w.cluster.Journal.Read()
 	if err != nil {
 		return nil, err
 	}
 	a := &Account{
-		From: from, To: to, Period: period, Nodes: len(w.cluster.Nodes),
-		Ran: entries.Of(w.job).Between(from, to), Owners: map[string]string{},
+		From: from, To: to, Period: period, Deadline: deadline, Nodes: len(w.cluster.Nodes),
+		Ran: entries.Of(w.job).Between(from, to),
 	}
 	for _, n := range w.cluster.Nodes {
 		if n.Running() {
 			if err := w.look(n); err != nil {
 				return nil, err
 			}
-		}
-		for _, id := range instances(n) {
-			a.Owners[id] = n.NodeName
 		}
 		logged, err := missedInLog(n, w.job)
 		if err != nil {
@@ -175,6 +156,9 @@ func (w *Watch) Account(from, to time.Time, period time.Duration) (*Account, err
 		a.Denied = append(a.Denied, r)
 	}
 	a.Deaths = append(a.Deaths, w.deaths...)
+	for _, x := range w.absences {
+		a.Absences = append(a.Absences, *x)
+	}
 	return a, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -110,17 +109,17 @@ type victim struct {
 func (v *victim) away() bool { return !v.frozen.IsZero() || v.stopping || !v.Running() }
 
 // mend brings an agent back.
-func (v *victim) mend() {
+func (v *victim) mend(w *netcluster.Watch) {
 	switch {
 	case !v.frozen.IsZero():
-		v.Resume()
+		w.Thaw(v.Node)
 		v.frozen = time.Time{}
 	case v.stopping:
 		v.AwaitExit()
 		v.stopping = false
-		v.Start()
+		w.Start(v.Node)
 	case !v.Running():
-		v.Start()
+		w.Start(v.Node)
 	}
 }
 
@@ -142,10 +141,10 @@ func (m *monkey) acts(lossy bool) []act {
 		}},
 		{"healed", net.Heal}, {"healed", net.Heal}, {"healed", net.Heal},
 		{"killed", func() { m.harm(func(v *victim) { m.watch.Kill(v.Node) }) }},
-		{"stopped", func() { m.harm(func(v *victim) { v.Signal(syscall.SIGTERM); v.stopping = true }) }},
+		{"stopped", func() { m.harm(func(v *victim) { m.watch.Terminate(v.Node); v.stopping = true }) }},
 		{"frozen", func() {
 			m.harm(func(v *victim) {
-				v.Pause()
+				m.watch.Freeze(v.Node)
 				v.frozen = time.Now().Add(time.Duration(m.rand.IntN(10_000)) * time.Millisecond)
 			})
 		}},
@@ -184,7 +183,7 @@ func (m *monkey) harm(do func(v *victim)) {
 	case !v.away():
 		do(v)
 	case v.frozen.IsZero() || time.Now().After(v.frozen):
-		v.mend()
+		v.mend(m.watch)
 	}
 }
 
@@ -208,6 +207,6 @@ func (m *monkey) play(acts []act, duration time.Duration) {
 func (m *monkey) heal() {
 	m.Net.Heal()
 	for _, v := range m.victims {
-		v.mend()
+		v.mend(m.watch)
 	}
 }

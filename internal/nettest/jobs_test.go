@@ -130,7 +130,7 @@ func balance(t testing.TB, w *netcluster.Watch, from time.Time) netcluster.Balan
 		}
 		return nil
 	})
-	a, err := w.Account(from, to, time.Second)
+	a, err := w.Account(from, to, time.Second, startingDeadline)
 	if err != nil {
 		t.Fatal(err)
 	}
