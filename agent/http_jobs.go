@@ -143,16 +143,17 @@ func commandText(c scheduler.Command) string {
 	return c.Line
 }
 
-// duration is how long a run took in seconds, nil if nothing was started.
+// duration is how long a run took in seconds, nil if nothing was started or nobody
+// knows when it ended.
 func duration(r history.Run) *float64 {
-	if r.StartedAt.IsZero() {
+	if r.StartedAt.IsZero() || r.Outcome == history.Lost {
 		return nil
 	}
 	return new(max(r.FinishedAt.Sub(r.StartedAt), 0).Seconds())
 }
 
 func apiRun(r history.Run) api.Run {
-	return api.Run{
+	out := api.Run{
 		Outcome:    string(r.Outcome),
 		ExitCode:   r.ExitCode,
 		StartedAt:  api.At(r.StartedAt),
@@ -165,7 +166,13 @@ func apiRun(r history.Run) api.Run {
 		Attempt:    r.Attempt,
 		Node:       r.Node,
 		Notes:      r.Notes,
+
+		MaxRSSBytes: r.MaxRSS,
 	}
+	if cpu := r.UserCPU + r.SystemCPU; cpu > 0 {
+		out.CPUSeconds = new(cpu.Seconds())
+	}
+	return out
 }
 
 func (a *httpAPI) runs(w http.ResponseWriter, r *http.Request) {

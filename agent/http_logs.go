@@ -15,11 +15,21 @@ import (
 
 // logs streams the output of the newest run of a job: what is kept of it, then what
 // comes, then the end. A reader that was cut off goes on after the line that it names
-// in the header Last-Event-ID, if that is of the same run.
+// in the header Last-Event-ID, if that is of the same run. With follow=false the end
+// comes after what there is.
 func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if _, ok := a.dispatcher.Job(name); !ok {
 		plainStatus(w, http.StatusNotFound)
+		return
+	}
+	once := false
+	switch follow := r.URL.Query().Get("follow"); follow {
+	case "", "true":
+	case "false":
+		once = true
+	default:
+		a.refuse(w, r, http.StatusBadRequest, "follow must be true or false, not "+quoteName(follow))
 		return
 	}
 	s := a.stream(w, r)
@@ -33,7 +43,7 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	after := r.Header.Get("Last-Event-ID")
 	var err error
 	if log, ok := a.dispatcher.Logs(name); ok {
-		err = follow(s, log, after)
+		err = follow(s, log, after, once)
 	} else {
 		err = a.replay(s, name, after)
 	}
@@ -58,8 +68,8 @@ func positionIn(log, id string) (uint64, bool) {
 	return n, err == nil
 }
 
-// follow sends every line of a log until its run ends.
-func follow(s *eventStream, log *run.Log, after string) error {
+// follow sends every line of a log until its run ends, or once those that there are.
+func follow(s *eventStream, log *run.Log, after string, once bool) error {
 	var subscription *run.Subscription
 	if position, ok := positionIn(log.ID(), after); ok {
 		subscription = log.SubscribeAfter(position)
@@ -67,13 +77,18 @@ func follow(s *eventStream, log *run.Log, after string) error {
 		subscription = log.Subscribe()
 	}
 	defer subscription.Close()
-	for {
+	for sent := 0; ; {
 		wait, cancel := context.WithTimeout(s.ctx, pingInterval)
+		if once {
+			cancel() // lines that are there come all the same
+		}
 		lines, lost, err := subscription.Next(wait)
 		cancel()
 		switch {
 		case errors.Is(err, io.EOF):
 			return s.end(api.LogEnd{})
+		case once && (errors.Is(err, context.Canceled) && s.ctx.Err() == nil || sent >= run.LogLines):
+			return s.end(api.LogEnd{Reason: api.LogEndRunning})
 		case errors.Is(err, context.DeadlineExceeded):
 			s.comment("ping")
 		case err != nil:
@@ -91,6 +106,7 @@ func follow(s *eventStream, log *run.Log, after string) error {
 		if err := s.flush(); err != nil {
 			return err
 		}
+		sent += len(lines)
 	}
 }
 

@@ -225,3 +225,47 @@ func TestLogsEndWithTheirAddress(t *testing.T) {
 	}
 	a.CancelRunning()
 }
+
+// follow=false ends with what there is, though the run goes on.
+func TestLogsSoFar(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(pipe); err != nil {
+		t.Fatal(err)
+	}
+	a := startAgent(t, `
+jobs:
+  - name: talker
+    command: echo one; echo two; cat `+pipe+`
+    schedule: "@yearly"
+    captureStdout: true
+`, "")
+	soFar := func() (lines []string, end api.LogEnd) {
+		t.Helper()
+		end, err := a.client.LogsSoFar(t.Context(), "talker", func(l api.LogLine) error { lines = append(lines, l.Line); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines, end
+	}
+	if lines, end := soFar(); len(lines) > 0 || end.Reason != api.LogEndNoOutput {
+		t.Errorf("before the first run: %q, %+v", lines, end)
+	}
+	if err := a.client.Start(t.Context(), "talker"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "both lines", func() bool {
+		lines, end := soFar()
+		return len(lines) == 2 && end.Reason == api.LogEndRunning
+	})
+	if err := os.WriteFile(pipe, []byte("three\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the run", func() bool {
+		lines, end := soFar()
+		return len(lines) == 3 && end == (api.LogEnd{})
+	})
+	resp, body := a.request("GET", "/jobs/talker/logs?follow=maybe", nil)
+	if resp.StatusCode != 400 || !strings.Contains(body, "follow must be true or false") {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+}

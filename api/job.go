@@ -38,7 +38,7 @@ type Job struct {
 // HistoryEntry is a finished run in short.
 type HistoryEntry struct {
 	Outcome  string   `json:"outcome"`
-	Duration *float64 `json:"duration"` // seconds; null if nothing was started
+	Duration *float64 `json:"duration"` // as in Run
 }
 
 // The outcomes of a run.
@@ -59,7 +59,7 @@ type Run struct {
 	ExitCode   *int       `json:"exit_code"`
 	StartedAt  Instant    `json:"started_at"` // null for an abandoned retry
 	FinishedAt Instant    `json:"finished_at"`
-	Duration   *float64   `json:"duration"`    // seconds; null if and only if StartedAt is
+	Duration   *float64   `json:"duration"`    // seconds; null if StartedAt is, and for a lost run
 	FailReason NullString `json:"fail_reason"` // null on success
 
 	// The rest is absent where it is not known.
@@ -69,6 +69,9 @@ type Run struct {
 	Attempt int      `json:"attempt,omitempty"` // from 1
 	Node    string   `json:"node,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	// What the process used, with all those that it waited for.
+	CPUSeconds  *float64 `json:"cpu_seconds,omitempty"`
+	MaxRSSBytes int64    `json:"max_rss_bytes,omitempty"` // of the largest of them
 }
 
 // Missed is a firing that did not run, and why.
@@ -103,6 +106,7 @@ type Stats struct {
 	Success   int `json:"success"`
 	Failure   int `json:"failure"`
 	Cancelled int `json:"cancelled"`
+	Lost      int `json:"lost,omitempty"`
 	// SuccessRate is success / (success + failure), null if there was neither.
 	SuccessRate *float64 `json:"success_rate"`
 	// These range over the runs with a duration, cancelled ones included, and are
@@ -130,6 +134,7 @@ func StatsOf(runs []Run) Stats {
 		}
 		s.LastDuration = nil
 		if r.Outcome == OutcomeLost {
+			s.Lost++
 			continue // its end is a guess
 		}
 		if s.LastDuration = r.Duration; r.Duration == nil {

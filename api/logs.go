@@ -18,8 +18,11 @@ const (
 	EventEnd  = "end"
 )
 
-// LogEndNoOutput is the reason of an end where the job has never run.
-const LogEndNoOutput = "no-output"
+// The reasons of an end that is not the end of a run.
+const (
+	LogEndNoOutput = "no-output" // the job has never run
+	LogEndRunning  = "running"   // the run goes on, but only what there was was asked for
+)
 
 // LogLine is one captured line.
 type LogLine struct {
@@ -46,8 +49,17 @@ func (c *Client) Logs(ctx context.Context, job string, take func(LogLine) error)
 // LogsAfter is Logs, but goes on after the line of that ID, if the newest run is still
 // the one that it belongs to; "" begins with the lines that are kept.
 func (c *Client) LogsAfter(ctx context.Context, job, id string, take func(LogLine) error) (LogEnd, error) {
+	return c.logs(ctx, jobPath(job, "logs"), id, take)
+}
+
+// LogsSoFar is Logs, but returns after the lines that are kept.
+func (c *Client) LogsSoFar(ctx context.Context, job string, take func(LogLine) error) (LogEnd, error) {
+	return c.logs(ctx, jobPath(job, "logs")+"?follow=false", "", take)
+}
+
+func (c *Client) logs(ctx context.Context, path, id string, take func(LogLine) error) (LogEnd, error) {
 	var end LogEnd
-	err := c.events(ctx, jobPath(job, "logs"), id, func(m message) error {
+	err := c.events(ctx, path, id, func(m message) error {
 		switch m.name {
 		case EventLine:
 			line := LogLine{ID: m.id}

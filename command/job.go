@@ -111,6 +111,14 @@ func secondsText(seconds *float64) string {
 	return d.String()
 }
 
+// sizeText writes a number of bytes as people read it, "" for none.
+func sizeText(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(bytes)/1e6, 'f', 1, 64) + " MB"
+}
+
 // instantText writes an instant in UTC to the second, "" for none.
 func instantText(i api.Instant) string {
 	if i.IsZero() {

@@ -85,7 +85,7 @@ func (m *Meta) missed(list []api.Missed) {
 
 // runHeader names the columns of runRows.
 func runHeader() []string {
-	return []string{"ENDED", "OUTCOME", "EXIT", "TOOK", "TRIGGER", "NODE", "REASON"}
+	return []string{"ENDED", "OUTCOME", "EXIT", "TOOK", "CPU", "MEMORY", "TRIGGER", "NODE", "REASON"}
 }
 
 func runRows(runs []api.Run) [][]string {
@@ -102,7 +102,7 @@ func runRows(runs []api.Run) [][]string {
 		if len(r.Notes) > 0 {
 			reason = strings.Trim(reason+"; "+strings.Join(r.Notes, "; "), "; ")
 		}
-		rows[i] = []string{instantText(r.FinishedAt), r.Outcome, exit, secondsText(r.Duration), trigger, r.Node, reason}
+		rows[i] = []string{instantText(r.FinishedAt), r.Outcome, exit, secondsText(r.Duration), secondsText(r.CPUSeconds), sizeText(r.MaxRSSBytes), trigger, r.Node, reason}
 	}
 	return rows
 }
@@ -113,6 +113,9 @@ func statsText(s *api.Stats) string {
 		return "no runs yet"
 	}
 	text := fmt.Sprintf("%s kept, %d success, %d failure, %d cancelled", count(s.Total, "run"), s.Success, s.Failure, s.Cancelled)
+	if s.Lost > 0 {
+		text += fmt.Sprintf(", %d lost", s.Lost)
+	}
 	if s.SuccessRate != nil {
 		text += fmt.Sprintf(", success rate %.0f%%", 100**s.SuccessRate)
 	}

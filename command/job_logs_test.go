@@ -11,6 +11,10 @@ func TestJobLogs(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		text := ""
+		if r.URL.Path == "/jobs/a b/logs" && r.URL.RawQuery == "follow=false" {
+			_, _ = io.WriteString(w, "event: line\ndata: {\"stream\": \"stdout\", \"line\": \"one\"}\n\nevent: end\ndata: {\"reason\": \"running\"}\n\n")
+			return
+		}
 		switch r.URL.EscapedPath() {
 		case "/jobs/a%20b/logs":
 			text = "event: line\ndata: {\"stream\": \"stdout\", \"line\": \"one\"}\n\n: ping\n\n" +
@@ -32,8 +36,11 @@ func TestJobLogs(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	env := map[string]string{envAddress: server.URL}
-	if r := run(t, env, "job", "logs", "a b"); r != (result{exitOK, "one\n\n", "two\n"}) {
+	if r := run(t, env, "job", "logs", "-f", "a b"); r != (result{exitOK, "one\n\n", "two\n"}) {
 		t.Errorf("got %+v", r)
+	}
+	if r := run(t, env, "job", "logs", "a b"); r != (result{exitOK, "one\n", ""}) {
+		t.Errorf("so far: got %+v", r)
 	}
 	run(t, env, "job", "logs", "new").expect(t, exitOK, nil, []string{"new has not run at " + server.URL + " yet"})
 	run(t, env, "job", "logs", "cut").expect(t, exitFailed, []string{"one\n"}, []string{"no agent answers"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -11,18 +12,22 @@ import (
 	"github.com/yacron2/yacron2/api"
 )
 
+// longestPause is what agents allow.
+const longestPause = 30 * 24 * time.Hour
+
 // jobPauseCommand keeps a job from firing for a time.
 type jobPauseCommand struct {
 	Meta
-	length time.Duration
+	length time.Duration // 0: not given
+	until  time.Time     // zero: not given
 	note   string
 	by     string
 }
 
 func (c *jobPauseCommand) flags() *flag.FlagSet {
-	c.length = time.Hour
 	fs := c.flagSet()
 	fs.Func("for", "How long: a `TIME` such as 90s, 45m, 8h or 7d, an hour by default, 30d at most.", c.setLength)
+	fs.Func("until", "The `INSTANT` at which it fires again, like 2026-03-29T01:30:00Z, instead of -for.", setInstant(&c.until))
 	fs.StringVar(&c.note, "note", "", "Why: a `TEXT` for those who wonder.")
 	fs.StringVar(&c.by, "by", "", "`NAME` of who pauses it; yours by default, by the variable USER.")
 	c.formatFlag(fs)
@@ -38,12 +43,28 @@ func (c *jobPauseCommand) setLength(value string) error {
 		days, err = strconv.ParseFloat(text, 64)
 		length = time.Duration(days * float64(24*time.Hour))
 	}
-	const most = 30 * 24 * time.Hour
-	if err != nil || length < time.Second || length > most {
+	if err != nil || length < time.Second || length > longestPause {
 		return errors.New("write 1s to 30d")
 	}
 	c.length = length
 	return nil
+}
+
+// lasts returns how long the pause is to last, an hour if nothing was said.
+func (c *jobPauseCommand) lasts() (time.Duration, error) {
+	switch {
+	case c.length != 0 && !c.until.IsZero():
+		return 0, errors.New("-for and -until exclude each other")
+	case c.length != 0:
+		return c.length, nil
+	case c.until.IsZero():
+		return time.Hour, nil
+	}
+	length := c.until.Sub(c.Now())
+	if length < time.Second || length > longestPause {
+		return 0, fmt.Errorf("-until=%s: write an instant that is to come, within 30 days", c.until.Format(time.RFC3339))
+	}
+	return length, nil
 }
 
 // Synopsis implements cli.Command.
@@ -72,6 +93,11 @@ func (c *jobPauseCommand) Run(args []string) int {
 	if !ok {
 		return exitMisuse
 	}
+	length, err := c.lasts()
+	if err != nil {
+		c.misuse("%s", err.Error())
+		return exitMisuse
+	}
 	if c.by == "" {
 		c.by = c.Getenv("USER")
 	}
@@ -81,7 +107,7 @@ func (c *jobPauseCommand) Run(args []string) int {
 	}
 	defer client.Close()
 	ctx := context.Background()
-	pause, err := client.Pause(ctx, name, api.PauseRequest{Seconds: new(c.length.Seconds()), Note: c.note, By: c.by})
+	pause, err := client.Pause(ctx, name, api.PauseRequest{Seconds: new(length.Seconds()), Note: c.note, By: c.by})
 	if err != nil {
 		return c.failJob(ctx, client, name, err)
 	}

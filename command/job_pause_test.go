@@ -48,6 +48,10 @@ func TestJobPause(t *testing.T) {
 			t.Errorf("-for=%s sent %s, want %s", option, body, want)
 		}
 	}
+	run(t, env, "job", "pause", "-until=2026-03-01T20:00:00+01:00", "backup").expect(t, exitOK, []string{"Paused"}, nil)
+	if want := `{"seconds":25200,"by":"eve"}`; body != want {
+		t.Errorf("-until sent %s, want %s", body, want)
+	}
 	r := run(t, env, "job", "pause", "-format=json", "backup")
 	var back api.Pause
 	if err := json.Unmarshal([]byte(r.out), &back); err != nil || back.By != "eve" || !back.Until.Equal(noon.Add(time.Hour)) {
@@ -66,6 +70,11 @@ func TestJobPause(t *testing.T) {
 	for _, length := range []string{"", "x", "5", "-1h", "0s", "31d", "721h", "d", "NaNd", "1e300d"} {
 		run(t, env, "job", "pause", "backup", "-for="+length).expect(t, exitMisuse, nil, []string{"write 1s to 30d"})
 	}
+	for _, until := range []string{"2026-03-01T12:00:00Z", "2026-02-28", "2026-04-01"} {
+		run(t, env, "job", "pause", "backup", "-until="+until).expect(t, exitMisuse, nil, []string{"write an instant that is to come"})
+	}
+	run(t, env, "job", "pause", "backup", "-until=tomorrow").expect(t, exitMisuse, nil, []string{"write it like 2026"})
+	run(t, env, "job", "pause", "backup", "-for=1h", "-until=2026-03-01T20:00:00Z").expect(t, exitMisuse, nil, []string{"-for and -until exclude each other"})
 }
 
 func TestPausedJobsShow(t *testing.T) {

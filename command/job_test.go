@@ -82,9 +82,10 @@ func TestJobShow(t *testing.T) {
 
 func TestJobHistory(t *testing.T) {
 	runs := []api.Run{
-		{Outcome: api.OutcomeSuccess, ExitCode: new(0), StartedAt: api.At(noon), FinishedAt: api.At(noon.Add(time.Second)), Duration: new(1.0), Trigger: "schedule", Attempt: 1, Node: "yacron-a"},
+		{Outcome: api.OutcomeSuccess, ExitCode: new(0), StartedAt: api.At(noon), FinishedAt: api.At(noon.Add(time.Second)), Duration: new(1.0), Trigger: "schedule", Attempt: 1, Node: "yacron-a", CPUSeconds: new(0.0421), MaxRSSBytes: 3_540_000},
 		{Outcome: api.OutcomeFailure, ExitCode: new(-15), StartedAt: api.At(noon), FinishedAt: api.At(noon.Add(time.Hour)), Duration: new(3600.0), FailReason: "killed",
 			Trigger: "retry", Attempt: 3, Node: "yacron-a", Notes: []string{"pipes were closed"}},
+		{Outcome: api.OutcomeLost, StartedAt: api.At(noon), FinishedAt: api.At(noon.Add(2 * time.Hour)), FailReason: "the agent ended while the job was running", Trigger: "schedule", Attempt: 1, Node: "yacron-a"},
 		{Outcome: api.OutcomeCancelled, FinishedAt: api.At(noon.Add(2 * time.Hour)), FailReason: "retry abandoned"},
 	}
 	answer := api.Runs{
