@@ -54,6 +54,9 @@ func jobStatus(j scheduler.JobStatus, now time.Time) api.JobStatus {
 	default:
 		s.ScheduledIn = scheduledIn(j, now)
 	}
+	if j.Pause != nil {
+		s.Paused = new(apiPause(*j.Pause))
+	}
 	return s
 }
 

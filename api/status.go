@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The states of a job in GET /status.
@@ -29,10 +30,25 @@ type JobStatus struct {
 	// ScheduledIn is the time to the next firing in seconds, nil if there is none;
 	// on the wire while scheduled only.
 	ScheduledIn *float64
+	// Paused is set while a pause keeps the job from firing; its next firing may be
+	// within it or after it.
+	Paused *Pause
 }
 
 // String returns the line of the text form: the job's name and state.
 func (s JobStatus) String() string {
+	text := s.state()
+	switch {
+	case s.Paused == nil:
+		return text
+	case s.Paused.Until.IsZero():
+		return text + ", paused until it is resumed"
+	}
+	return text + ", paused until " + s.Paused.Until.UTC().Format(time.RFC3339)
+}
+
+// state is String without a pause.
+func (s JobStatus) state() string {
 	switch {
 	case s.Status == StatusRunning:
 		pids := make([]string, len(s.PIDs))
@@ -75,11 +91,12 @@ type jobStatusWire struct {
 	Status      string          `json:"status"`
 	PID         *[]int          `json:"pid,omitempty"`
 	ScheduledIn json.RawMessage `json:"scheduled_in,omitempty"`
+	Paused      *Pause          `json:"paused,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (s JobStatus) MarshalJSON() ([]byte, error) {
-	w := jobStatusWire{Job: s.Job, Status: s.Status}
+	w := jobStatusWire{Job: s.Job, Status: s.Status, Paused: s.Paused}
 	switch {
 	case s.Status == StatusRunning:
 		pids := s.PIDs
@@ -106,7 +123,7 @@ func (s *JobStatus) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	*s = JobStatus{Job: w.Job, Status: w.Status}
+	*s = JobStatus{Job: w.Job, Status: w.Status, Paused: w.Paused}
 	if w.PID != nil {
 		s.PIDs = *w.PID
 	}

@@ -13,13 +13,17 @@ func TestStatusText(t *testing.T) {
 		{Job: "d", Status: StatusScheduled, ScheduledIn: new(14.9)},
 		{Job: "e", Status: StatusScheduled, Reboot: true},
 		{Job: "f", Status: StatusScheduled},
+		{Job: "g", Status: StatusScheduled, ScheduledIn: new(120.0), Paused: &Pause{Until: At(noon)}},
+		{Job: "h", Status: StatusRunning, PIDs: []int{3}, Paused: &Pause{}},
 	})
 	want := `a: running (pid: 1, 2)
 b: running (pid: )
 c: disabled
 d: scheduled (in 14 seconds)
 e: scheduled (@reboot)
-f: scheduled (never fires)`
+f: scheduled (never fires)
+g: scheduled (in 2 minutes), paused until 2026-03-01T12:00:00Z
+h: running (pid: 3), paused until it is resumed`
 	if text != want {
 		t.Errorf("got:\n%s\nwant:\n%s", text, want)
 	}

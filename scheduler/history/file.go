@@ -61,7 +61,11 @@ type File struct {
 	*Memory
 	db     *bolt.DB
 	writer *writer
+	log    hclog.Logger
 }
+
+// lostTold is how many lost runs the log names.
+const lostTold = 20
 
 // OpenFile opens or creates the file. Runs that were going on when its last user died
 // are recorded as Lost. A file that is damaged or in use is an error and left as it is.
@@ -89,7 +93,7 @@ func openFile(cfg FileConfig) (f *File, err error) {
 			db.Close()
 		}
 	}()
-	f = &File{Memory: NewMemoryWith(cfg.Limits, cfg.Now), db: db}
+	f = &File{Memory: NewMemoryWith(cfg.Limits, cfg.Now), db: db, log: cfg.Logger}
 	f.writer = newWriter(cfg, db, f.Memory)
 	if err := guard(f.load); err != nil {
 		return nil, err
@@ -150,7 +154,12 @@ func (f *File) closeLost(tx *bolt.Tx) error {
 	}); err != nil {
 		return err
 	}
-	for _, k := range lost {
+	for i, k := range lost {
+		if i < lostTold {
+			f.log.Warn("a run is lost: it went on when the agent ended", "job", k.value.Job, "run", k.value.ID, "started", k.value.StartedAt)
+		} else if i == lostTold {
+			f.log.Warn("more runs are lost", "more", len(lost)-lostTold)
+		}
 		if err := putJSON(tx.Bucket(bucketRuns), numberKey(k.number), &k.value); err != nil {
 			return err
 		}
