@@ -46,6 +46,7 @@ var ended = func() chan struct{} { c := make(chan struct{}); close(c); return c 
 
 func (noProcess) Start(run.Spec) Process { return nothing{} }
 func (nothing) PID() int                 { return 0 }
+func (nothing) GivenPID() int            { return 0 }
 func (nothing) Done() <-chan struct{}    { return ended }
 func (nothing) Result() run.Result       { return run.Result{} }
 func (nothing) Cancel()                  {}

@@ -133,6 +133,7 @@ func (p *fakeProcess) PID() int {
 	}
 	return 1
 }
+func (p *fakeProcess) GivenPID() int         { return 1 }
 func (p *fakeProcess) Done() <-chan struct{} { return p.done }
 func (p *fakeProcess) Result() run.Result    { <-p.done; return p.result }
 func (p *fakeProcess) Log() *run.Log         { return nil }

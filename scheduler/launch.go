@@ -190,7 +190,7 @@ func (d *Dispatcher) start(inst *instance) {
 	}
 	process := d.cfg.Runner.Start(d.spec(inst))
 	e := inst.event(RunStarted, inst.started)
-	e.PID = process.PID()
+	e.PID = process.GivenPID() // it may be gone already
 	select {
 	case <-process.Done():
 		if process.Result().StartError != "" {

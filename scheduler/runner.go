@@ -12,6 +12,7 @@ type Runner interface {
 // Process is one started command. Its methods are safe for concurrent use.
 type Process interface {
 	PID() int              // 0 unless the process exists
+	GivenPID() int         // also when it is gone; 0: it was not started
 	Done() <-chan struct{} // closed when Result is final
 	Result() run.Result    // valid after Done
 	Cancel()               // ends the process group, returning at once

@@ -158,6 +158,15 @@ func (p *Process) PID() int {
 	return p.child.pid
 }
 
+// GivenPID returns the process id that the process was given, also when it is gone; 0 if
+// it was not started.
+func (p *Process) GivenPID() int {
+	if p.child == nil { // never changes after Start
+		return 0
+	}
+	return p.child.pid
+}
+
 // Done is closed when the run has ended and its Result is complete.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

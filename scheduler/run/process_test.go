@@ -242,6 +242,9 @@ func TestCancel(t *testing.T) {
 	if p.PID() != 0 {
 		t.Errorf("pid %d after the end", p.PID())
 	}
+	if p.GivenPID() != r.PID || r.PID == 0 {
+		t.Errorf("it was given the pid %d, or %d", p.GivenPID(), r.PID)
+	}
 	p.Cancel() // no effect any more
 }
 

@@ -67,7 +67,7 @@ func TestNotStarted(t *testing.T) {
 			if strings.Contains(r.StartError, secret) || len(r.StartError) > 1000 {
 				t.Errorf("the text tells too much: %.1000q", r.StartError)
 			}
-			if r.Started() || p.PID() != 0 || r.StartedAt.IsZero() || r.FinishedAt.Before(r.StartedAt) {
+			if r.Started() || p.PID() != 0 || p.GivenPID() != 0 || r.StartedAt.IsZero() || r.FinishedAt.Before(r.StartedAt) {
 				t.Errorf("result %+v", r)
 			}
 			if !r.Stdout.Captured || !r.Stdout.Empty() {
