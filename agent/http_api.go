@@ -31,7 +31,7 @@ type httpAPI struct {
 	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
 	slots        *streamSlots
-	counts       *metrics
+	page         *page
 	scraper      scraper
 }
 

@@ -33,15 +33,10 @@ func (a *httpAPI) metrics(w http.ResponseWriter, r *http.Request) {
 func (a *httpAPI) scrape(format exposition.Format) ([]byte, error) {
 	a.scraper.mu.Lock()
 	defer a.scraper.mu.Unlock()
-	jobs := a.dispatcher.Jobs()
-	names := make([]string, len(jobs))
-	for i := range jobs {
-		names[i] = jobs[i].Job.Name
-	}
-	families, err := a.counts.gather(names)
+	families, err := a.page.Gather()
 	if err != nil {
 		// A part that fails does not take the others with it.
-		a.counts.problems.Inc()
+		a.page.problems.Inc()
 		a.log.Error("some metrics are left out", "error", err)
 	}
 	body, err := exposition.Append(make([]byte, 0, a.scraper.size+a.scraper.size/8), format, families)

@@ -113,17 +113,21 @@ func (a *Agent) expose(dropped func() uint64) error {
 	}
 	ends := &expiries{}
 	return a.opts.Registry.Register(newCollector(collected{
-		metrics:   a.counts,
-		settings:  a.settings,
-		jobStates: a.dispatcher.Jobs,
-		cluster:   a.coordination.State,
-		dropped:   dropped,
-		paused: func(job string) bool {
-			p, ok := a.history.Pause(job)
-			return ok && p.Active(time.Now())
-		},
+		metrics:  a.counts,
+		settings: a.settings,
+		jobs:     func() []*scheduler.Job { return a.config.Load().Jobs },
+		cluster:  a.coordination.State,
+		dropped:  dropped,
 		expiries: func() []expiry { return ends.of(a.config.Load()) },
 	}))
+}
+
+// page is what a scrape shows.
+func (a *Agent) page() *page {
+	return &page{metrics: a.counts, states: a.dispatcher.Jobs, paused: func(job string) bool {
+		p, ok := a.history.Pause(job)
+		return ok && p.Active(time.Now())
+	}}
 }
 
 // takeProcess takes over what libraries count for the whole process.

@@ -16,7 +16,7 @@ var countedOutcomes = [...]history.Outcome{history.Cancelled, history.Failure, h
 
 // jobCounts is what is counted of one job.
 type jobCounts struct {
-	labels []*dto.LabelPair // job_name, shared by many samples
+	label *dto.LabelPair // job_name, shared by many samples
 
 	runs          [len(countedOutcomes)]uint64
 	retries       uint64
@@ -32,12 +32,10 @@ type jobCounts struct {
 }
 
 func newJobCounts(name string, bounds int) *jobCounts {
-	c := &jobCounts{labels: jobLabels(name)}
+	c := &jobCounts{label: label("job_name", name)}
 	c.forgetDurations(bounds)
 	return c
 }
-
-func jobLabels(name string) []*dto.LabelPair { return []*dto.LabelPair{label("job_name", name)} }
 
 func label(name, value string) *dto.LabelPair {
 	return &dto.LabelPair{Name: proto.String(name), Value: proto.String(value)}
@@ -102,18 +100,4 @@ func (c *jobCounts) remember(r history.Run) {
 	case r.Outcome == history.Failure && r.FinishedAt.After(c.lastFailure):
 		c.lastFailure = r.FinishedAt
 	}
-}
-
-// histogram returns the run times as they are shown.
-func (c *jobCounts) histogram(bounds []float64) *dto.Histogram {
-	h := &dto.Histogram{
-		SampleCount: proto.Uint64(c.timed), SampleSum: proto.Float64(c.duration),
-		Bucket: make([]*dto.Bucket, len(bounds)),
-	}
-	sum := uint64(0)
-	for i := range bounds {
-		sum += c.buckets[i]
-		h.Bucket[i] = &dto.Bucket{UpperBound: &bounds[i], CumulativeCount: proto.Uint64(sum)}
-	}
-	return h
 }

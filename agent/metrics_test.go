@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/api"
@@ -22,11 +23,11 @@ import (
 	"github.com/yacron2/yacron2/scheduler/history"
 )
 
-// page is a scrape: series with labels, as written, to value.
-type page map[string]string
+// scraped is a scrape: series with labels, as written, to value.
+type scraped map[string]string
 
-func parsePage(text string) page {
-	p := page{}
+func parsePage(text string) scraped {
+	p := scraped{}
 	for line := range strings.Lines(text) {
 		if at := strings.LastIndexByte(line, ' '); !strings.HasPrefix(line, "#") && at > 0 {
 			p[line[:at]] = strings.TrimSpace(line[at:])
@@ -35,7 +36,7 @@ func parsePage(text string) page {
 	return p
 }
 
-func (a *testAgent) scrape() page {
+func (a *testAgent) scrape() scraped {
 	a.t.Helper()
 	resp, body := a.request("GET", "/metrics", http.Header{"Authorization": {"Bearer secret"}})
 	if resp.StatusCode != 200 {
@@ -45,7 +46,7 @@ func (a *testAgent) scrape() page {
 }
 
 // expect compares series; "absent" is what its name says.
-func (p page) expect(t *testing.T, want map[string]string) {
+func (p scraped) expect(t *testing.T, want map[string]string) {
 	t.Helper()
 	for series, value := range want {
 		got, ok := p[series]
@@ -58,7 +59,7 @@ func (p page) expect(t *testing.T, want map[string]string) {
 	}
 }
 
-func (p page) number(t *testing.T, series string) float64 {
+func (p scraped) number(t *testing.T, series string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(p[series], 64)
 	if err != nil {
@@ -173,7 +174,7 @@ func TestMetricsCountRuns(t *testing.T) {
 		`yacron2_job_paused{job_name="off"}`:                             "1",
 		`yacron2_job_paused{job_name="zeta"}`:                            "0",
 	}
-	var p page
+	var p scraped
 	eventually(t, "everything is counted", func() bool {
 		p = a.scrape()
 		for series, value := range want {
@@ -456,7 +457,9 @@ func TestJobCounts(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	h := c.histogram(bounds)
+	f := jobFamily("duration_seconds", "", dto.MetricType_HISTOGRAM)
+	(&builder{}).histogram(f, c, bounds)
+	h := f.Metric[0].Histogram
 	if h.GetSampleCount() != 4 || h.Bucket[0].GetCumulativeCount() != 2 || h.Bucket[1].GetCumulativeCount() != 3 {
 		t.Errorf("histogram %v", h)
 	}

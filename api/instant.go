@@ -90,7 +90,12 @@ func (s NullString) MarshalJSON() ([]byte, error) {
 	if s == "" {
 		return []byte("null"), nil
 	}
-	return encode(string(s))
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return encode(string(s))
+		}
+	}
+	return []byte(`"` + s + `"`), nil // as nearly all of them
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -32,18 +32,19 @@ func encode(v any) ([]byte, error) {
 // ascii escapes the non-ASCII characters of a JSON text. They occur inside strings
 // only, and the encoder has made them valid UTF-8.
 func ascii(data []byte) []byte {
-	first := bytes.IndexFunc(data, func(r rune) bool { return r >= utf8.RuneSelf })
-	if first < 0 {
+	first := plainPrefix(data)
+	if first == len(data) {
 		return data
 	}
-	out := make([]byte, first, len(data)+len(data)/4+16)
-	copy(out, data)
-	for rest := data[first:]; len(rest) > 0; {
+	out := make([]byte, 0, len(data)+len(data)/4+16)
+	for rest := data; len(rest) > 0; first = plainPrefix(rest) {
+		out, rest = append(out, rest[:first]...), rest[first:]
+		if len(rest) == 0 {
+			break
+		}
 		r, size := utf8.DecodeRune(rest)
 		rest = rest[size:]
 		switch {
-		case r < utf8.RuneSelf:
-			out = append(out, byte(r))
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
 			out = appendEscape(appendEscape(out, high), low)
@@ -52,6 +53,16 @@ func ascii(data []byte) []byte {
 		}
 	}
 	return out
+}
+
+// plainPrefix is how many bytes come before the first that is not ASCII.
+func plainPrefix(data []byte) int {
+	for i, c := range data {
+		if c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return len(data)
 }
 
 func appendEscape(out []byte, r rune) []byte {

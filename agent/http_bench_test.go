@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/scheduler/history"
+)
+
+// agentWithHistory returns an agent with so many jobs that do not fire, each with 20 runs
+// behind it.
+func agentWithHistory(b *testing.B, jobs int) *Agent {
+	b.Helper()
+	var text strings.Builder
+	text.WriteString("web: {listen: []}\njobs:\n")
+	for i := range jobs {
+		fmt.Fprintf(&text, "  - {name: job-%05d, command: 'echo %d', schedule: '%d 3 1 1 *'}\n", i, i, i%60)
+	}
+	file := filepath.Join(b.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	log := &lockedBuffer{}
+	a, err := New(Options{ConfigFiles: []string{file}, NodeName: "node-a", Stdout: log, Stderr: log})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := a.Stop(b.Context()); err != nil {
+			b.Error(err)
+		}
+	})
+	if err := a.Start(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for _, j := range a.config.Load().Jobs {
+		for i := range 20 {
+			at := time.Unix(int64(1_700_000_000+i*86400), 0).UTC()
+			run := history.Run{
+				ID: fmt.Sprintf("%s-%d", j.Name, i), Job: j.Name, Firing: at, Trigger: "schedule", Attempt: 1, Node: "node-a",
+				Outcome: history.Success, ExitCode: new(0), StartedAt: at, FinishedAt: at.Add(1500 * time.Millisecond),
+			}
+			if err := a.history.AddRun(run); err != nil {
+				b.Fatal(err)
+			}
+			a.counts.observe(scheduler.Event{Kind: scheduler.RunFinished, Job: j, Run: &run})
+		}
+	}
+	return a
+}
+
+// discard is an answer that nobody reads.
+type discard struct {
+	header http.Header
+	size   int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(int)             {}
+func (d *discard) Write(p []byte) (int, error) { d.size += len(p); return len(p), nil }
+
+// BenchmarkAPI asks for what dashboards and scrapers poll, with many jobs, and reports
+// the 99th percentile beside the average.
+func BenchmarkAPI(b *testing.B) {
+	for _, jobs := range []int{10, 1000, 10_000} {
+		a := agentWithHistory(b, jobs)
+		for _, path := range []string{"/status", "/jobs", "/cluster", "/metrics"} {
+			b.Run(fmt.Sprintf("jobs=%d%s", jobs, path), func(b *testing.B) {
+				r := httptest.NewRequest("GET", path, nil)
+				var took []time.Duration
+				size := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					w := &discard{header: http.Header{}}
+					began := time.Now()
+					a.web.guard.Load().ServeHTTP(w, r)
+					took = append(took, time.Since(began))
+					size = w.size
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+				b.ReportMetric(float64(size), "bytes")
+			})
+		}
+	}
+}
