@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"internal/exposition": {},
 	"internal/version":    {},
 	"internal/pki":        {},
+	"internal/smtptest":   {},
 	"internal/testutil":   {},
 	"internal/benchtable": {},
 	"internal/demo":       {"api"},
@@ -65,8 +66,9 @@ var testsMayImport = map[string][]string{
 	"*": {"internal/testutil", "internal/pki"},
 
 	".":                    {"api"},
+	"scheduler/report":     {"internal/smtptest"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
-	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "api", "election"},
+	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
 	"internal/testcluster": {"election"},
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yacron2/yacron2/internal/smtptest"
 )
 
 func mailTo(port int) *Mail {
@@ -39,20 +41,20 @@ func readMail(t *testing.T, data string) (header mail.Header, subject, body stri
 }
 
 func TestMailThroughAPlainRelay(t *testing.T) {
-	s := &smtpServer{}
-	port := s.start(t)
+	s := &smtptest.Server{}
+	port := s.Start(t)
 	b := newBench(t, Config{})
 	b.send(&Hooks{Mail: mailTo(port)}, failed("nächtlich"))
 	b.wantNoFailure(t)
-	mails := s.received()
+	mails := s.Mails()
 	if len(mails) != 1 {
 		t.Fatalf("%d mails", len(mails))
 	}
 	m := mails[0]
-	if m.from != "cron@example.com" || !slices.Equal(m.to, []string{"ops@example.com", "night@example.com"}) || m.tls {
+	if m.From != "cron@example.com" || !slices.Equal(m.To, []string{"ops@example.com", "night@example.com"}) || m.TLS {
 		t.Errorf("envelope %+v", m)
 	}
-	header, subject, body := readMail(t, m.data)
+	header, subject, body := readMail(t, m.Data)
 	if subject != "Job nächtlich failed" {
 		t.Errorf("subject %q", subject)
 	}
@@ -70,12 +72,12 @@ func TestMailThroughAPlainRelay(t *testing.T) {
 	if to, err := header.AddressList("To"); err != nil || len(to) != 2 || to[1].Name != "Night Shift" {
 		t.Errorf("to %v, %v", to, err)
 	}
-	s.awaitClosed(t)
+	s.AwaitClosed(t)
 }
 
 func TestMailTemplatesAndHTML(t *testing.T) {
-	s := &smtpServer{}
-	port := s.start(t)
+	s := &smtptest.Server{}
+	port := s.Start(t)
 	b := newBench(t, Config{})
 	m := mailTo(port)
 	m.HTML = true
@@ -83,34 +85,34 @@ func TestMailTemplatesAndHTML(t *testing.T) {
 	m.Body = text("<b>{{ stderr }}</b>{{ nothing }}")
 	b.send(&Hooks{Mail: m}, failed("j"))
 	b.wantNoFailure(t)
-	header, subject, body := readMail(t, s.received()[0].data)
+	header, subject, body := readMail(t, s.Mails()[0].Data)
 	if subject != "j: 3 on h1" || !strings.HasPrefix(body, "<b>err ü\n</b>") || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
 		t.Errorf("subject %q, body %q, header %v", subject, body, header)
 	}
 }
 
 func TestBlankMailsOfSuccessesAreNotSent(t *testing.T) {
-	s := &smtpServer{}
-	port := s.start(t)
+	s := &smtptest.Server{}
+	port := s.Start(t)
 	b := newBench(t, Config{})
 	m := mailTo(port)
 	m.Body = text("{% if not success %}failed{% endif %} \n")
 	b.send(&Hooks{Mail: m}, succeeded("j"))
-	if n := len(s.received()); n != 0 {
+	if n := len(s.Mails()); n != 0 {
 		t.Errorf("%d mails of a success", n)
 	}
 	b.send(&Hooks{Mail: m}, failed("j"))
 	m.Body = text(" ")
 	b.send(&Hooks{Mail: m}, failed("j"))
 	b.wantNoFailure(t)
-	if n := len(s.received()); n != 2 {
+	if n := len(s.Mails()); n != 2 {
 		t.Errorf("%d mails of two failures", n)
 	}
 	m.Body = nil
 	quiet := succeeded("j")
 	quiet.Stdout.Text, quiet.Stderr.Text = "", ""
 	b.send(&Hooks{Mail: m}, quiet)
-	if n := len(s.received()); n != 3 {
+	if n := len(s.Mails()); n != 3 {
 		t.Errorf("%d mails, the default body is never blank", n)
 	}
 }
@@ -118,35 +120,35 @@ func TestBlankMailsOfSuccessesAreNotSent(t *testing.T) {
 func TestMailOverTLS(t *testing.T) {
 	ca := newAuthority(t)
 	for name, c := range map[string]struct {
-		server *smtpServer
+		server *smtptest.Server
 		change func(*Mail)
 		trust  bool
 		want   string // of the failure; "" is delivered
 		login  bool
 	}{
-		"starttls, self-signed refused": {&smtpServer{}, func(m *Mail) { m.StartTLS = true }, false, "certificate", false},
-		"starttls, self-signed allowed": {&smtpServer{}, func(m *Mail) { m.StartTLS, m.ValidateCerts = true, false }, false, "", true},
-		"starttls, trusted":             {&smtpServer{}, func(m *Mail) { m.StartTLS = true }, true, "", true},
-		"starttls, trusted, by LOGIN":   {&smtpServer{auth: "LOGIN"}, func(m *Mail) { m.StartTLS = true }, true, "", true},
-		"starttls, wrong name":          {&smtpServer{}, func(m *Mail) { m.StartTLS = true }, true, "127.0.0.1", false},
-		"offered and taken":             {&smtpServer{}, func(m *Mail) {}, true, "", true},
-		"offered, self-signed refused":  {&smtpServer{}, func(m *Mail) {}, false, "certificate", false},
-		"implicit, self-signed refused": {&smtpServer{implicit: true}, func(m *Mail) { m.TLS = true }, false, "certificate", false},
-		"implicit, self-signed allowed": {&smtpServer{implicit: true}, func(m *Mail) { m.TLS, m.ValidateCerts = true, false }, false, "", true},
-		"implicit, trusted":             {&smtpServer{implicit: true}, func(m *Mail) { m.TLS = true }, true, "", true},
-		"wrong password":                {&smtpServer{users: map[string]string{"u": "other"}}, func(m *Mail) { m.StartTLS = true }, true, "535", true},
-		"no mechanism in common":        {&smtpServer{auth: "GSSAPI"}, func(m *Mail) { m.StartTLS = true }, true, "offers no login", false},
+		"starttls, self-signed refused": {&smtptest.Server{}, func(m *Mail) { m.StartTLS = true }, false, "certificate", false},
+		"starttls, self-signed allowed": {&smtptest.Server{}, func(m *Mail) { m.StartTLS, m.ValidateCerts = true, false }, false, "", true},
+		"starttls, trusted":             {&smtptest.Server{}, func(m *Mail) { m.StartTLS = true }, true, "", true},
+		"starttls, trusted, by LOGIN":   {&smtptest.Server{Auth: "LOGIN"}, func(m *Mail) { m.StartTLS = true }, true, "", true},
+		"starttls, wrong name":          {&smtptest.Server{}, func(m *Mail) { m.StartTLS = true }, true, "127.0.0.1", false},
+		"offered and taken":             {&smtptest.Server{}, func(m *Mail) {}, true, "", true},
+		"offered, self-signed refused":  {&smtptest.Server{}, func(m *Mail) {}, false, "certificate", false},
+		"implicit, self-signed refused": {&smtptest.Server{Implicit: true}, func(m *Mail) { m.TLS = true }, false, "certificate", false},
+		"implicit, self-signed allowed": {&smtptest.Server{Implicit: true}, func(m *Mail) { m.TLS, m.ValidateCerts = true, false }, false, "", true},
+		"implicit, trusted":             {&smtptest.Server{Implicit: true}, func(m *Mail) { m.TLS = true }, true, "", true},
+		"wrong password":                {&smtptest.Server{Users: map[string]string{"u": "other"}}, func(m *Mail) { m.StartTLS = true }, true, "535", true},
+		"no mechanism in common":        {&smtptest.Server{Auth: "GSSAPI"}, func(m *Mail) { m.StartTLS = true }, true, "offers no login", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := c.server
-			s.tls = ca.server(t)
-			if s.auth == "" {
-				s.auth = "PLAIN LOGIN"
+			s.TLS = ca.server(t)
+			if s.Auth == "" {
+				s.Auth = "PLAIN LOGIN"
 			}
-			if s.users == nil {
-				s.users = map[string]string{"u": "hunter2-visible"}
+			if s.Users == nil {
+				s.Users = map[string]string{"u": "hunter2-visible"}
 			}
-			port := s.start(t)
+			port := s.Start(t)
 			cfg := Config{}
 			if c.trust {
 				cfg.RootCAs = ca.pool
@@ -156,20 +158,20 @@ func TestMailOverTLS(t *testing.T) {
 			m.Username, m.Password = "u", Secret{Value: "hunter2-visible"}
 			c.change(m)
 			if name == "starttls, wrong name" {
-				s.tls = ca.named(t, "other.example")
+				s.TLS = ca.named(t, "other.example")
 			}
 			b.send(&Hooks{Mail: m}, failed("j"))
 			if c.want != "" {
 				b.wantFailure(t, "reporter=mail", "job=j", "hook=onFailure", c.want)
 			} else {
 				b.wantNoFailure(t)
-				mails := s.received()
-				if len(mails) != 1 || !mails[0].tls || mails[0].user != "u" {
+				mails := s.Mails()
+				if len(mails) != 1 || !mails[0].TLS || mails[0].User != "u" {
 					t.Errorf("mails %+v", mails)
 				}
 			}
 			sawLogin := false
-			for _, line := range s.commands() {
+			for _, line := range s.Commands() {
 				if strings.Contains(line, "AUTH") {
 					sawLogin = true
 					if !strings.HasPrefix(line, "TLS ") {
@@ -178,7 +180,7 @@ func TestMailOverTLS(t *testing.T) {
 				}
 			}
 			if sawLogin != c.login {
-				t.Errorf("login seen %v, want %v: %q", sawLogin, c.login, s.commands())
+				t.Errorf("login seen %v, want %v: %q", sawLogin, c.login, s.Commands())
 			}
 			if strings.Contains(b.log.String(), "hunter2") {
 				t.Errorf("the password is in the log: %s", b.log)
@@ -198,30 +200,30 @@ func TestMailWithoutEncryption(t *testing.T) {
 		"a password in the clear?": {false, "u", "not encrypted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &smtpServer{auth: "PLAIN LOGIN", users: map[string]string{"u": "p"}}
-			port := s.start(t)
+			s := &smtptest.Server{Auth: "PLAIN LOGIN", Users: map[string]string{"u": "p"}}
+			port := s.Start(t)
 			b := newBench(t, Config{})
 			m := mailTo(port)
 			m.SMTPHost, m.StartTLS, m.Username, m.Password = "localhost", c.starttls, c.user, Secret{Value: "p"}
 			b.send(&Hooks{Mail: m}, failed("j"))
 			b.wantFailure(t, c.want)
-			if len(s.received()) != 0 {
+			if len(s.Mails()) != 0 {
 				t.Error("delivered all the same")
 			}
-			for _, line := range s.commands() {
+			for _, line := range s.Commands() {
 				if strings.Contains(line, "AUTH") {
 					t.Errorf("a login in the clear: %s", line)
 				}
 			}
-			s.awaitClosed(t)
+			s.AwaitClosed(t)
 		})
 	}
 }
 
 func TestMailServersThatFail(t *testing.T) {
 	t.Run("silent", func(t *testing.T) {
-		s := &smtpServer{silent: true}
-		port := s.start(t)
+		s := &smtptest.Server{Silent: true}
+		port := s.Start(t)
 		b := newBench(t, Config{})
 		b.limits.mailStep = 100 * time.Millisecond
 		b.send(&Hooks{Mail: mailTo(port)}, failed("j"))
@@ -242,15 +244,15 @@ func TestMailServersThatFail(t *testing.T) {
 		b.wantFailure(t, "refused", "attempts=3")
 	})
 	t.Run("busy", func(t *testing.T) {
-		s := &smtpServer{refuse: map[string]string{"RCPT": "450 4.2.1 come back later"}}
-		port := s.start(t)
+		s := &smtptest.Server{Refuse: map[string]string{"RCPT": "450 4.2.1 come back later"}}
+		port := s.Start(t)
 		b := newBench(t, Config{})
 		b.send(&Hooks{Mail: mailTo(port)}, failed("j"))
 		b.wantFailure(t, "450", "attempts=3")
 	})
 	t.Run("unknown recipient", func(t *testing.T) {
-		s := &smtpServer{refuse: map[string]string{"RCPT": "550 5.1.1 nobody here"}}
-		port := s.start(t)
+		s := &smtptest.Server{Refuse: map[string]string{"RCPT": "550 5.1.1 nobody here"}}
+		port := s.Start(t)
 		b := newBench(t, Config{})
 		b.send(&Hooks{Mail: mailTo(port)}, failed("j"))
 		b.wantFailure(t, "550")
@@ -259,13 +261,13 @@ func TestMailServersThatFail(t *testing.T) {
 		}
 	})
 	t.Run("rude goodbye", func(t *testing.T) {
-		s := &smtpServer{refuse: map[string]string{"QUIT": "554 go away"}}
-		port := s.start(t)
+		s := &smtptest.Server{Refuse: map[string]string{"QUIT": "554 go away"}}
+		port := s.Start(t)
 		b := newBench(t, Config{})
 		b.send(&Hooks{Mail: mailTo(port)}, failed("j"))
 		b.wantNoFailure(t)
-		if len(s.received()) != 1 {
-			t.Errorf("%d mails", len(s.received()))
+		if len(s.Mails()) != 1 {
+			t.Errorf("%d mails", len(s.Mails()))
 		}
 	})
 	t.Run("bad address", func(t *testing.T) {
@@ -285,8 +287,8 @@ func TestMailServersThatFail(t *testing.T) {
 }
 
 func TestMailIsGivenUpWhenTheReporterStops(t *testing.T) {
-	s := &smtpServer{silent: true}
-	port := s.start(t)
+	s := &smtptest.Server{Silent: true}
+	port := s.Start(t)
 	b := newBench(t, Config{})
 	b.Report(&Hooks{Mail: mailTo(port)}, failed("j"))
 	ctx, cancel := contextWithTimeout(t, 50*time.Millisecond)

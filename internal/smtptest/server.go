@@ -1,4 +1,5 @@
-package report
+// Package smtptest has a mail server for tests, which speaks SMTP for real.
+package smtptest
 
 import (
 	"bufio"
@@ -12,33 +13,39 @@ import (
 	"time"
 )
 
-// smtpServer speaks SMTP for real, to one client at a time on each connection.
-type smtpServer struct {
-	tls      *tls.Config // offers STARTTLS, or encrypts from the start
-	implicit bool
-	auth     string            // mechanisms offered, "" none
-	users    map[string]string // password by user
-	silent   bool              // never greets
-	refuse   map[string]string // answer by first word of a command
+// Server takes mails. The exported fields say how, and are set before Start.
+type Server struct {
+	TLS      *tls.Config       // offers STARTTLS, or encrypts from the start
+	Implicit bool              // from the start
+	Auth     string            // mechanisms offered, "" for none
+	Users    map[string]string // password by user
+	Silent   bool              // never greets
+	Refuse   map[string]string // answer by first word of a command
 
 	listener net.Listener
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
 	conns map[net.Conn]bool
-	lines []string // received, with TLS in front once it is encrypted
-	mails []received
+	lines []string // received, with "TLS " in front once it is encrypted
+	mails []Mail
 }
 
-type received struct {
-	from string
-	to   []string
-	data string
-	user string
-	tls  bool
+// Mail is one mail that was taken.
+type Mail struct {
+	From string   // of the envelope, as To
+	To   []string // in the order of the commands
+	Data string   // header and body
+	User string   // who logged in, "" for nobody
+	TLS  bool     // the connection was encrypted
 }
 
-func (s *smtpServer) start(t *testing.T) int {
+// awaitLimit is how long AwaitClosed waits.
+const awaitLimit = 30 * time.Second
+
+// Start listens on the loopback interface until the test has ended, and returns the
+// port.
+func (s *Server) Start(t testing.TB) int {
 	t.Helper()
 	var err error
 	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -58,7 +65,7 @@ func (s *smtpServer) start(t *testing.T) int {
 	return s.listener.Addr().(*net.TCPAddr).Port
 }
 
-func (s *smtpServer) accept() {
+func (s *Server) accept() {
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -79,22 +86,25 @@ func (s *smtpServer) accept() {
 	}
 }
 
-func (s *smtpServer) received() []received {
+// Mails returns the mails that were taken so far.
+func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]received(nil), s.mails...)
+	return append([]Mail(nil), s.mails...)
 }
 
-func (s *smtpServer) commands() []string {
+// Commands returns the lines that clients have sent, with "TLS " in front of those that
+// were encrypted.
+func (s *Server) Commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.lines...)
 }
 
-// awaitClosed waits until no client is connected.
-func (s *smtpServer) awaitClosed(t *testing.T) {
+// AwaitClosed waits until no client is connected.
+func (s *Server) AwaitClosed(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(waitLimit); ; <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(awaitLimit); ; <-time.After(time.Millisecond) {
 		s.mu.Lock()
 		open := len(s.conns)
 		s.mu.Unlock()
@@ -112,18 +122,18 @@ type session struct {
 	conn net.Conn
 	in   *bufio.Reader
 	tls  bool
-	mail received
+	mail Mail
 }
 
 func (x *session) say(format string, args ...any) { fmt.Fprintf(x.conn, format+"\r\n", args...) }
 
-func (s *smtpServer) serve(conn net.Conn) {
+func (s *Server) serve(conn net.Conn) {
 	x := &session{conn: conn, in: bufio.NewReader(conn)}
-	if s.silent {
+	if s.Silent {
 		x.in.ReadByte() // until the client goes
 		return
 	}
-	if s.implicit && !x.encrypt(s.tls) {
+	if s.Implicit && !x.encrypt(s.TLS) {
 		return
 	}
 	x.say("220 test ESMTP")
@@ -155,33 +165,33 @@ func (x *session) encrypt(config *tls.Config) bool {
 	return true
 }
 
-func (s *smtpServer) command(x *session, line string) bool {
+func (s *Server) command(x *session, line string) bool {
 	verb, rest, _ := strings.Cut(line, " ")
 	verb = strings.ToUpper(verb)
-	if answer := s.refuse[verb]; answer != "" {
+	if answer := s.Refuse[verb]; answer != "" {
 		x.say("%s", answer)
 		return true
 	}
 	switch verb {
 	case "EHLO":
 		x.say("250-test")
-		if s.tls != nil && !x.tls {
+		if s.TLS != nil && !x.tls {
 			x.say("250-STARTTLS")
 		}
-		if s.auth != "" {
-			x.say("250-AUTH %s", s.auth)
+		if s.Auth != "" {
+			x.say("250-AUTH %s", s.Auth)
 		}
 		x.say("250 8BITMIME")
 	case "STARTTLS":
 		x.say("220 go")
-		return x.encrypt(s.tls)
+		return x.encrypt(s.TLS)
 	case "AUTH":
 		s.login(x, rest)
 	case "MAIL":
-		x.mail.from, x.mail.to = angle(rest), nil
+		x.mail.From, x.mail.To = angle(rest), nil
 		x.say("250 ok")
 	case "RCPT":
-		x.mail.to = append(x.mail.to, angle(rest))
+		x.mail.To = append(x.mail.To, angle(rest))
 		x.say("250 ok")
 	case "DATA":
 		x.say("354 send")
@@ -196,7 +206,7 @@ func (s *smtpServer) command(x *session, line string) bool {
 			}
 			data.WriteString(strings.TrimPrefix(l, "."))
 		}
-		x.mail.data, x.mail.tls = data.String(), x.tls
+		x.mail.Data, x.mail.TLS = data.String(), x.tls
 		s.mu.Lock()
 		s.mails = append(s.mails, x.mail)
 		s.mu.Unlock()
@@ -210,7 +220,7 @@ func (s *smtpServer) command(x *session, line string) bool {
 	return true
 }
 
-func (s *smtpServer) login(x *session, rest string) {
+func (s *Server) login(x *session, rest string) {
 	mechanism, initial, _ := strings.Cut(rest, " ")
 	ask := func(prompt string) string {
 		x.say("334 %s", base64.StdEncoding.EncodeToString([]byte(prompt)))
@@ -229,11 +239,11 @@ func (s *smtpServer) login(x *session, rest string) {
 		user = ask("Username:")
 		password = ask("Password:")
 	}
-	if want, ok := s.users[user]; !ok || want != password {
+	if want, ok := s.Users[user]; !ok || want != password {
 		x.say("535 5.7.8 bad credentials for %s %s", user, password) // as careless as servers are
 		return
 	}
-	x.mail.user = user
+	x.mail.User = user
 	x.say("235 ok")
 }
 
