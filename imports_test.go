@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/testutil":   {},
 	"internal/benchtable": {},
 	"internal/demo":       {"api"},
+	"internal/confdoc":    {"agent/config"},
 
 	"internal/testcluster": {"agent", "api", "internal/pki"},
 	"internal/netcluster":  {"api", "gossip/votes", "internal/testcluster"},
