@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,18 +71,19 @@ func TestQuiesceRecordsParkedFirings(t *testing.T) {
 // What came due by the old plan while a new one is put into effect is fired by the old.
 func TestApplyLosesNothingDue(t *testing.T) {
 	bubble(t, func(t *testing.T, h *harness) {
-		h.begin(false, nil, testJob(t, "j", "1 * * * *"))
-		wait(30 * time.Second)
 		// The minute ends between two looks at the clock.
-		looks := 0
+		var ending atomic.Bool
 		h.cfg.Now = func() time.Time {
-			if looks++; looks == 1 {
+			if ending.CompareAndSwap(true, false) {
+				defer h.offset.Store(int64(31 * time.Second))
 				return time.Now().Add(29 * time.Second)
 			}
-			return time.Now().Add(31 * time.Second)
+			return time.Now().Add(time.Duration(h.offset.Load()))
 		}
+		h.begin(false, nil, testJob(t, "j", "1 * * * *"))
+		wait(30 * time.Second)
+		ending.Store(true)
 		h.Apply(Plan{Jobs: []*Job{testJob(t, "j", "2 * * * *")}})
-		h.cfg.Now = func() time.Time { return time.Now().Add(31 * time.Second) }
 		synctest.Wait()
 		equal(t, "starts", h.runner.of("j"), []string{"00:00:30"})
 	})
