@@ -32,6 +32,7 @@ type watcher struct {
 	leader     string
 	conflict   string
 	statuses   []election.Status
+	distrust   []string // per peer: why it was untrusted
 	degenerate bool
 	seen       bool
 }
@@ -87,7 +88,7 @@ func (w *watcher) seeConflicts(v *election.View) {
 func (w *watcher) seePeers(v *election.View) {
 	peers := v.Peers()
 	if w.statuses == nil {
-		w.statuses = make([]election.Status, len(peers))
+		w.statuses, w.distrust = make([]election.Status, len(peers)), make([]string, len(peers))
 		for i := range w.statuses {
 			w.statuses[i] = election.StatusUnknown
 		}
@@ -97,10 +98,11 @@ func (w *watcher) seePeers(v *election.View) {
 		p := &peers[i]
 		listed = listed || p.Status == election.StatusSelf
 		was := w.statuses[i]
-		if p.Status == was {
+		// A certificate may be replaced by one that is wrong in another way.
+		if p.Status == was && (p.Status != election.StatusUntrusted || p.LastError == w.distrust[i]) {
 			continue
 		}
-		w.statuses[i] = p.Status
+		w.statuses[i], w.distrust[i] = p.Status, p.LastError
 		args := []any{"peer", p.Host, "node", p.NodeName, "status", string(p.Status), "before", string(was)}
 		if p.LastError != "" {
 			args = append(args, "error", p.LastError)
