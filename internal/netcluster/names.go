@@ -42,12 +42,15 @@ func (h *Host) writeNames() error {
 	return f.Truncate(int64(b.Len()))
 }
 
-// Move gives a host another address, the last part of which is number. On all hosts its
-// name follows, if tell says so. Faults must have been healed: they go by address.
-func (n *Net) Move(name string, number int, tell bool) {
+// Move gives a host another address. On all hosts its name follows, if tell says so.
+// Faults must have been healed: they go by address.
+func (n *Net) Move(name, address string, tell bool) {
 	n.tb.Helper()
 	h := n.Host(name)
-	addr := netip.MustParseAddr(fmt.Sprintf("%s.%d", subnet, number))
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		n.tb.Fatal(err)
+	}
 	// The old one first: what is added beside it would go with it.
 	change := fmt.Sprintf("addr delete %s/%d dev %s\naddr add %s/%d dev %s\n", h.Addr, bits, cable, addr, bits, cable)
 	if err := run(change, "ip", "-netns", h.space, "-batch", "-"); err != nil {

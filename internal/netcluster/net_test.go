@@ -214,7 +214,7 @@ func TestNames(t *testing.T) {
 	check("10.77.0.3")
 	n.SetName("left", "right", netip.Addr{})
 	check("")
-	n.Move("right", 99, false)
+	n.Move("right", "10.77.0.99", false)
 	n.SetName("left", "right", n.Host("right").Addr)
 	check("10.77.0.99")
 	right := startReceiver(t, n, "right")

@@ -124,12 +124,7 @@ func balance(t testing.TB, w *netcluster.Watch, from time.Time) netcluster.Balan
 	t.Helper()
 	to := time.Now().Truncate(time.Second)
 	settled := to.Add(startingDeadline + 2*time.Second)
-	testcluster.Eventually(t, "the end of all starting deadlines", func() error {
-		if left := time.Until(settled); left > 0 {
-			return fmt.Errorf("%v to go", left)
-		}
-		return nil
-	})
+	testcluster.Eventually(t, "the end of all starting deadlines", func() error { return hasPassed(settled) })
 	a, err := w.Account(from, to, time.Second, startingDeadline)
 	if err != nil {
 		t.Fatal(err)
