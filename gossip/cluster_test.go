@@ -162,6 +162,9 @@ type testCluster struct {
 	ca    *pki.CA
 	wires *wires
 	nodes map[string]*testNode
+
+	mu       sync.Mutex
+	managers []*Manager // every one that was ever made
 }
 
 // testNode is one host of a cluster, and the manager that runs on it now.
@@ -180,6 +183,14 @@ func newTestCluster(t testing.TB) *testCluster {
 	t.Helper()
 	c := &testCluster{t: t, dir: t.TempDir(), ca: newTestCA(t, "test CA"), wires: newWires(), nodes: map[string]*testNode{}}
 	writeFile(t, filepath.Join(c.dir, "ca.pem"), c.ca.CertPEM())
+	t.Cleanup(func() {
+		// All at once: each may have to wait for its last probe of another.
+		var wg sync.WaitGroup
+		for _, m := range c.managers {
+			wg.Go(m.kill)
+		}
+		wg.Wait()
+	})
 	return c
 }
 
@@ -289,7 +300,9 @@ func (n *testNode) prepare() *testNode {
 		t.Fatal(err)
 	}
 	n.Manager = m
-	t.Cleanup(func() { m.kill() })
+	n.cluster.mu.Lock()
+	n.cluster.managers = append(n.cluster.managers, m)
+	n.cluster.mu.Unlock()
 	return n
 }
 

@@ -164,6 +164,7 @@ func serveRogueConn(conn net.Conn, answer []byte, done <-chan struct{}) {
 			defer stream.Close()
 			kind := make([]byte, 1)
 			if _, err := io.ReadFull(stream, kind); err != nil || kind[0] != kindMemberlist {
+				<-mux.CloseChan() // packets; their end would be the end of the session
 				return
 			}
 			_, _ = stream.Read(make([]byte, 1))
