@@ -32,8 +32,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestChaosWithLoss is TestChaos where packets get lost at random, too. Then no firing runs
-// twice; what else becomes of it is only shown.
+// TestChaosWithLoss is TestChaos where packets get lost at random and cables are thin, too.
+// Then no firing runs twice; what else becomes of it is only shown.
 func TestChaosWithLoss(t *testing.T) {
 	t.Parallel()
 	chaos(t, testcluster.Options{Names: netcluster.Names(3)}, true)
@@ -45,7 +45,10 @@ func chaos(t *testing.T, o testcluster.Options, lossy bool) {
 	c := start(t, o)
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	m := &monkey{Cluster: c, watch: w, rand: rand.New(rand.NewPCG(seed, uint64(len(c.Nodes)))), count: map[string]int{}}
+	m := &monkey{
+		Cluster: c, watch: w, rand: rand.New(rand.NewPCG(seed, uint64(len(c.Nodes)))),
+		thin: map[string]bool{}, count: map[string]int{},
+	}
 	for n := range c.Nodes {
 		m.victims = append(m.victims, &victim{Node: c.Nodes[n]})
 	}
@@ -95,7 +98,8 @@ type monkey struct {
 	watch   *netcluster.Watch
 	rand    *rand.Rand
 	victims []*victim
-	count   map[string]int // faults by kind
+	thin    map[string]bool // cables, by node
+	count   map[string]int  // faults by kind
 }
 
 // victim is an agent to which harm is done.
@@ -149,10 +153,20 @@ func (m *monkey) acts(lossy bool) []act {
 			})
 		}},
 	}
-	if lossy {
-		all = append(all, act{"lossy", func() { net.Lose(m.some(1)[0], 30) }}, act{"lossy", func() { net.Lose(m.some(1)[0], 30) }})
+	if !lossy {
+		return all
 	}
-	return all
+	lose := act{"lossy", func() { net.Lose(m.some(1)[0], 30) }}
+	thin := act{"thin", func() {
+		name := m.some(1)[0]
+		if m.thin[name] {
+			net.Widen(name)
+			delete(m.thin, name)
+		} else if net.Thin(name, 64) {
+			m.thin[name] = true
+		}
+	}}
+	return append(all, lose, lose, thin)
 }
 
 // act is one kind of harm.
@@ -206,6 +220,10 @@ func (m *monkey) play(acts []act, duration time.Duration) {
 // heal ends all harm.
 func (m *monkey) heal() {
 	m.Net.Heal()
+	for name := range m.thin {
+		m.Net.Widen(name)
+		delete(m.thin, name)
+	}
 	for _, v := range m.victims {
 		v.mend(m.watch)
 	}
