@@ -89,6 +89,7 @@ func startNode(t *testing.T, name, jobs, web string, files map[string]string) *t
 	if a.client, err = api.NewClient(api.ClientConfig{Address: "unix://" + a.socket, Token: "secret"}); err != nil {
 		t.Fatal(err)
 	}
+	a.watch()
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,7 @@ func (a *httpAPI) routes() router {
 		{method: http.MethodGet, pattern: "/events", handler: a.events},
 		{method: http.MethodGet, pattern: "/cluster", handler: a.cluster},
 		{method: http.MethodGet, pattern: "/fleet", handler: a.fleet},
+		{method: http.MethodGet, pattern: "/openapi.yaml", handler: a.description},
 		{method: http.MethodGet, pattern: pathMetrics, handler: a.metrics, on: a.metricsOn},
 		{method: http.MethodGet, pattern: "/config/status", handler: a.configStatus},
 		{method: http.MethodPost, pattern: "/reload", handler: a.reloadConfig},
@@ -98,7 +99,7 @@ func (a *httpAPI) jsonStatus(w http.ResponseWriter, status int, v any) {
 	body, err := api.Marshal(v)
 	if err != nil {
 		a.log.Error("cannot encode an answer", "error", err)
-		plainStatus(w, http.StatusInternalServerError)
+		http.Error(w, statusPrefix(http.StatusInternalServerError)+http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	a.send(w, status, contentTypeJSON, body)

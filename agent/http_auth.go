@@ -62,7 +62,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// to a machine that only this browser reaches. Browsers say so; other clients say
 	// nothing and go on.
 	if err := g.foreign.Check(r); err != nil {
-		plainText(w, http.StatusForbidden, "this request comes from a page of another site")
+		plainText(w, r, http.StatusForbidden, "this request comes from a page of another site")
 		return
 	}
 	g.next.ServeHTTP(w, r)
@@ -72,14 +72,14 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) *token {
 	secret, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
-		plainStatus(w, http.StatusUnauthorized) // nothing was guessed
+		plainStatus(w, r, http.StatusUnauthorized) // nothing was guessed
 		return nil
 	}
 	client := clientOf(r)
 	if g.failures != nil {
 		if wait := g.failures.blocked(client); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-			plainStatus(w, http.StatusTooManyRequests)
+			plainStatus(w, r, http.StatusTooManyRequests)
 			return nil
 		}
 	}
@@ -89,10 +89,10 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) *token {
 		if g.failures != nil {
 			g.failures.failed(client)
 		}
-		plainStatus(w, http.StatusUnauthorized)
+		plainStatus(w, r, http.StatusUnauthorized)
 		return nil
 	case t.scope == scopeRead && r.Method != http.MethodGet && r.Method != http.MethodHead:
-		plainText(w, http.StatusForbidden, "this token may only read")
+		plainText(w, r, http.StatusForbidden, "this token may only read")
 		return nil
 	}
 	return t

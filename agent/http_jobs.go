@@ -85,7 +85,7 @@ func (a *httpAPI) jobs(w http.ResponseWriter, _ *http.Request) {
 func (a *httpAPI) job(w http.ResponseWriter, r *http.Request) {
 	j, ok := a.dispatcher.Job(r.PathValue("name"))
 	if !ok {
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
 	a.json(w, a.apiJob(j, time.Now(), a.settings().elect, a.coordination.View()))
@@ -181,7 +181,7 @@ func apiRun(r history.Run) api.Run {
 func (a *httpAPI) runs(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if _, ok := a.dispatcher.Job(name); !ok {
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
 	answer := api.Runs{Name: name, Runs: []api.Run{}}
@@ -215,7 +215,7 @@ func (a *httpAPI) acted(w http.ResponseWriter, r *http.Request, name string, err
 	case err == nil:
 		a.send(w, http.StatusOK, "application/octet-stream", nil)
 	case errors.Is(err, scheduler.ErrUnknownJob):
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 	case errors.Is(err, scheduler.ErrDisabled):
 		a.refuse(w, r, http.StatusConflict, "job "+quoteName(name)+" is disabled")
 	case errors.Is(err, scheduler.ErrNotRunning):

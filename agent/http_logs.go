@@ -20,7 +20,7 @@ import (
 func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if _, ok := a.dispatcher.Job(name); !ok {
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
 	once := false

@@ -24,7 +24,7 @@ func (a *httpAPI) metrics(w http.ResponseWriter, r *http.Request) {
 	body, err := a.scrape(format)
 	if err != nil {
 		a.log.Error("metrics cannot be written", "error", err)
-		plainStatus(w, http.StatusInternalServerError)
+		plainStatus(w, r, http.StatusInternalServerError)
 		return
 	}
 	a.send(w, http.StatusOK, format.ContentType(), body)

@@ -19,7 +19,7 @@ const (
 func (a *httpAPI) next(w http.ResponseWriter, r *http.Request) {
 	j, ok := a.dispatcher.Job(r.PathValue("name"))
 	if !ok {
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
 	query := r.URL.Query()

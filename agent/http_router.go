@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/yacron2/yacron2/api"
 )
 
 // route is one entry of the API. The router is our own small one because operators
@@ -51,10 +53,10 @@ func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allow) > 0 {
 		w.Header().Set("Allow", strings.Join(allow, ","))
-		plainStatus(w, http.StatusMethodNotAllowed)
+		plainStatus(w, r, http.StatusMethodNotAllowed)
 		return
 	}
-	plainStatus(w, http.StatusNotFound)
+	plainStatus(w, r, http.StatusNotFound)
 }
 
 // match compares an escaped path with a pattern, segment by segment.
@@ -86,14 +88,21 @@ func match(pattern, escaped string) (map[string]string, bool) {
 }
 
 // plainStatus answers with a status and its standard words, such as "404: Not Found".
-func plainStatus(w http.ResponseWriter, status int) {
-	plainText(w, status, http.StatusText(status))
+func plainStatus(w http.ResponseWriter, r *http.Request, status int) {
+	plainText(w, r, status, http.StatusText(status))
 }
 
-// plainText answers an error in plain text, led by the status code.
-func plainText(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+// plainText answers an error without the configured headers: in plain text, led by the
+// status code, or as JSON where the client asked for that.
+func plainText(w http.ResponseWriter, r *http.Request, status int, text string) {
+	contentType, body := "text/plain; charset=utf-8", []byte(statusPrefix(status)+text)
+	if wantsJSON(r) {
+		if data, err := api.Marshal(api.ErrorBody{Error: text}); err == nil {
+			contentType, body = contentTypeJSON, data
+		}
+	}
+	w.Header().Set("Content-Type", contentType)
 	limitWrite(w)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(statusPrefix(status) + text))
+	_, _ = w.Write(body)
 }

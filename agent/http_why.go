@@ -15,7 +15,7 @@ func (a *httpAPI) why(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	job, ok := a.dispatcher.Job(name)
 	if !ok {
-		plainStatus(w, http.StatusNotFound)
+		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
 	var at time.Time

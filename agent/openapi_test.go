@@ -1,0 +1,467 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// contract is the description of the API, as far as tests hold answers to it.
+type contract struct{ doc map[string]any }
+
+// described reads the description once.
+var described = sync.OnceValues(func() (*contract, error) {
+	c := &contract{}
+	return c, yaml.Unmarshal(openAPI, &c.doc)
+})
+
+func theContract(t testing.TB) *contract {
+	t.Helper()
+	c, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// at returns what lies at a path of keys, nil if nothing does.
+func at(v any, keys ...string) any {
+	for _, key := range keys {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
+}
+
+// resolve follows a reference.
+func (c *contract) resolve(v any) any {
+	for {
+		ref, ok := at(v, "$ref").(string)
+		if !ok {
+			return v
+		}
+		v = at(c.doc, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+	}
+}
+
+// operation is one method of one path.
+type operation struct {
+	method, path string
+	spec         any
+}
+
+func (o operation) String() string { return o.method + " " + o.path }
+
+func (c *contract) operations() []operation {
+	var list []operation
+	paths, _ := at(c.doc, "paths").(map[string]any)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		item, _ := paths[path].(map[string]any)
+		for _, method := range []string{"get", "post", "put", "delete", "patch"} {
+			if spec, ok := item[method]; ok {
+				list = append(list, operation{strings.ToUpper(method), path, spec})
+			}
+		}
+	}
+	return list
+}
+
+// find returns the operation of a request, nil if it is none.
+func (c *contract) find(method, escaped string) *operation {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, op := range c.operations() {
+		if _, ok := match(op.path, escaped); ok && op.method == method {
+			return &op
+		}
+	}
+	return nil
+}
+
+// check reports how an answer differs from what is described.
+func (c *contract) check(method, escaped string, status int, header http.Header, body []byte) error {
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		return fmt.Errorf("content type %q: %w", header.Get("Content-Type"), err)
+	}
+	op := c.find(method, escaped)
+	if op == nil {
+		if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusForbidden {
+			return nil // no such route
+		}
+		return fmt.Errorf("status %d of a path that is not described", status)
+	}
+	response := c.resolve(at(op.spec, "responses", fmt.Sprint(status)))
+	if response == nil {
+		return fmt.Errorf("status %d is not described", status)
+	}
+	content := at(response, "content", media)
+	if content == nil {
+		return fmt.Errorf("status %d: the media type %s is not described", status, media)
+	}
+	schema := at(content, "schema")
+	switch {
+	case media == "application/json":
+		return c.checkJSON(schema, body)
+	case media == "text/event-stream":
+		for _, event := range bytes.Split(body, []byte("\n\n")) {
+			for line := range bytes.Lines(event) {
+				if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+					if err := c.checkJSON(schema, data); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	return c.conforms(schema, string(body), "body")
+}
+
+func (c *contract) checkJSON(schema any, body []byte) error {
+	for _, b := range body {
+		if b >= utf8.RuneSelf {
+			return fmt.Errorf("not plain ASCII: %s", body)
+		}
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		return fmt.Errorf("%w in %s", err, body)
+	}
+	return c.conforms(schema, v, "body")
+}
+
+// conforms reports where a value does not follow a schema.
+func (c *contract) conforms(schema, v any, where string) error {
+	s, ok := c.resolve(schema).(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s: no schema", where)
+	}
+	bad := func(format string, args ...any) error { return fmt.Errorf(where+": "+format, args...) }
+	for keyword, want := range s {
+		switch keyword {
+		case "type":
+			if !slices.ContainsFunc(listOf(want), func(kind any) bool { return isOf(kind, v) }) {
+				return bad("%v is not of type %v", v, want)
+			}
+		case "const":
+			if v != want {
+				return bad("%v is not %v", v, want)
+			}
+		case "enum":
+			if !slices.Contains(want.([]any), v) {
+				return bad("%v is none of %v", v, want)
+			}
+		case "anyOf", "oneOf":
+			matching := 0
+			var errs []string
+			for _, one := range want.([]any) {
+				if err := c.conforms(one, v, where); err == nil {
+					matching++
+				} else {
+					errs = append(errs, err.Error())
+				}
+			}
+			if matching == 0 || keyword == "oneOf" && matching > 1 {
+				return bad("%d of %s match: %s", matching, keyword, strings.Join(errs, "; "))
+			}
+		case "pattern", "minLength", "maxLength":
+			if text, ok := v.(string); ok && !fits(keyword, want, text) {
+				return bad("%.100q violates %s %v", text, keyword, want)
+			}
+		case "minimum", "maximum":
+			if n, ok := v.(float64); ok && (keyword == "minimum" && n < number(want) || keyword == "maximum" && n > number(want)) {
+				return bad("%v violates %s %v", n, keyword, want)
+			}
+		case "minItems", "maxItems":
+			if list, ok := v.([]any); ok && (keyword == "minItems" && len(list) < want.(int) || keyword == "maxItems" && len(list) > want.(int)) {
+				return bad("%d items violate %s %v", len(list), keyword, want)
+			}
+		case "items":
+			list, _ := v.([]any)
+			for i, item := range list {
+				if err := c.conforms(want, item, fmt.Sprintf("%s[%d]", where, i)); err != nil {
+					return err
+				}
+			}
+		case "required":
+			object, ok := v.(map[string]any)
+			for _, key := range want.([]any) {
+				if _, has := object[key.(string)]; ok && !has {
+					return bad("%v is missing", key)
+				}
+			}
+		case "properties", "additionalProperties":
+			object, _ := v.(map[string]any)
+			for key, value := range object {
+				schema, known := at(s, "properties", key), at(s, "properties", key) != nil
+				if !known {
+					if schema = s["additionalProperties"]; schema == false {
+						return bad("%s is not described", key)
+					}
+				}
+				if _, ok := schema.(map[string]any); ok {
+					if err := c.conforms(schema, value, where+"."+key); err != nil {
+						return err
+					}
+				}
+			}
+		case "description", "default", "format":
+		default:
+			return bad("the keyword %s is not known here", keyword)
+		}
+	}
+	return nil
+}
+
+func listOf(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+func number(v any) float64 {
+	if n, ok := v.(int); ok {
+		return float64(n)
+	}
+	return v.(float64)
+}
+
+func isOf(kind, v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return kind == "null"
+	case bool:
+		return kind == "boolean"
+	case string:
+		return kind == "string"
+	case float64:
+		return kind == "number" || kind == "integer" && v == float64(int64(v))
+	case []any:
+		return kind == "array"
+	case map[string]any:
+		return kind == "object"
+	}
+	return false
+}
+
+func fits(keyword string, want any, text string) bool {
+	switch keyword {
+	case "pattern":
+		return regexp.MustCompile(want.(string)).MatchString(text)
+	case "minLength":
+		return utf8.RuneCountInString(text) >= want.(int)
+	}
+	return utf8.RuneCountInString(text) <= want.(int)
+}
+
+// conforming holds every answer of a handler to the description.
+func conforming(t testing.TB, next http.Handler) http.Handler {
+	c := theContract(t)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		watched := &watchedAnswer{ResponseWriter: w, status: http.StatusOK}
+		method, path := r.Method, r.URL.EscapedPath()
+		next.ServeHTTP(watched, r)
+		if err := c.check(method, path, watched.status, w.Header(), watched.body.Bytes()); err != nil {
+			t.Errorf("%s %s: %v", method, path, err)
+		}
+	})
+}
+
+// watchedAnswer remembers an answer while it is given.
+type watchedAnswer struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (w *watchedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *watchedAnswer) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *watchedAnswer) Write(p []byte) (int, error) {
+	w.body.Write(p)
+	return w.ResponseWriter.Write(p)
+}
+
+// watch holds every answer of the agent to the description from now on.
+func (a *testAgent) watch() {
+	a.web.api = conforming(a.t, a.web.api)
+	g := *a.web.guard.Load()
+	g.next = a.web.api
+	a.web.guard.Store(&g)
+}
+
+func TestOpenAPIFollowsTheRouter(t *testing.T) {
+	routes := map[string]bool{}
+	for _, r := range (&httpAPI{}).routes() {
+		routes[r.method+" "+r.pattern] = true
+	}
+	for _, op := range theContract(t).operations() {
+		if !routes[op.String()] {
+			t.Errorf("%s is described, and there is no such route", op)
+		}
+		delete(routes, op.String())
+	}
+	for route := range routes {
+		t.Errorf("%s is not described", route)
+	}
+}
+
+// The description is whole in itself: what it refers to is there and used, and words
+// that mean nothing would be typing errors.
+func TestOpenAPIIsWhole(t *testing.T) {
+	c := theContract(t)
+	if c.doc["openapi"] != "3.1.0" {
+		t.Errorf("version %v", c.doc["openapi"])
+	}
+	used := map[string]bool{}
+	var walk func(v any, where string)
+	walk = func(v any, where string) {
+		switch v := v.(type) {
+		case map[string]any:
+			if ref, ok := v["$ref"].(string); ok {
+				used[ref] = true
+				if len(v) != 1 || c.resolve(v) == nil {
+					t.Errorf("%s: the reference %s leads nowhere, or has company", where, ref)
+				}
+			}
+			for key, value := range v {
+				walk(value, where+"/"+key)
+			}
+		case []any:
+			for i, value := range v {
+				walk(value, fmt.Sprintf("%s/%d", where, i))
+			}
+		}
+	}
+	walk(c.doc, "#")
+	components, _ := c.doc["components"].(map[string]any)
+	for kind, list := range components {
+		if kind == "securitySchemes" {
+			continue
+		}
+		for name := range list.(map[string]any) {
+			if ref := "#/components/" + kind + "/" + name; !used[ref] {
+				t.Errorf("%s is not used", ref)
+			}
+		}
+	}
+	schemas, _ := components["schemas"].(map[string]any)
+	for name, schema := range schemas {
+		c.knows(t, schema, name)
+	}
+	ids := map[any]bool{}
+	var tags []any
+	for _, tag := range c.doc["tags"].([]any) {
+		tags = append(tags, at(tag, "name"))
+	}
+	for _, op := range c.operations() {
+		id := at(op.spec, "operationId")
+		if id == nil || ids[id] {
+			t.Errorf("%s: operation id %v", op, id)
+		}
+		ids[id] = true
+		if summary, _ := at(op.spec, "summary").(string); !strings.HasSuffix(summary, ".") {
+			t.Errorf("%s: summary %q", op, summary)
+		}
+		for _, tag := range at(op.spec, "tags").([]any) {
+			if !slices.Contains(tags, tag) {
+				t.Errorf("%s: tag %v", op, tag)
+			}
+		}
+		c.checkParameters(t, op)
+		open := at(op.spec, "security") != nil
+		responses := at(op.spec, "responses").(map[string]any)
+		for _, status := range []string{"401", "429"} {
+			if _, has := responses[status]; has == open {
+				t.Errorf("%s: status %s", op, status)
+			}
+		}
+		if _, has := responses["403"]; has != (op.method == http.MethodPost) {
+			t.Errorf("%s: status 403", op)
+		}
+		for status, response := range responses {
+			response = c.resolve(response)
+			if at(response, "description") == nil {
+				t.Errorf("%s: status %s has no description", op, status)
+			}
+			content, _ := at(response, "content").(map[string]any)
+			for media, value := range content {
+				c.knows(t, at(value, "schema"), op.String()+" "+status+" "+media)
+			}
+		}
+	}
+}
+
+// checkParameters compares the parameters in a path with those that are described.
+func (c *contract) checkParameters(t *testing.T, op operation) {
+	t.Helper()
+	var inPath []string
+	for segment := range strings.SplitSeq(op.path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			inPath = append(inPath, strings.TrimSuffix(name, "}"))
+		}
+	}
+	all, _ := at(c.doc, "paths", op.path, "parameters").([]any)
+	own, _ := at(op.spec, "parameters").([]any)
+	var described []string
+	for _, p := range append(slices.Clone(all), own...) {
+		p = c.resolve(p)
+		c.knows(t, at(p, "schema"), fmt.Sprintf("%s parameter %v", op, at(p, "name")))
+		if at(p, "in") == "path" {
+			described = append(described, at(p, "name").(string))
+		}
+	}
+	if !slices.Equal(inPath, described) {
+		t.Errorf("%s: parameters %q are described", op, described)
+	}
+}
+
+// knows checks that a schema has only keywords that are understood, with values of
+// their kind: conforms would fail, or panic, on any other.
+func (c *contract) knows(t *testing.T, schema any, where string) {
+	t.Helper()
+	defer func() {
+		if problem := recover(); problem != nil {
+			t.Errorf("schema of %s: %v", where, problem)
+		}
+	}()
+	for _, v := range []any{nil, true, 1.5, 3.0, "x", []any{}, map[string]any{}} {
+		if err := c.conforms(schema, v, where); err != nil && strings.Contains(err.Error(), "keyword") {
+			t.Error(err)
+		}
+	}
+	s, _ := schema.(map[string]any)
+	properties, _ := s["properties"].(map[string]any)
+	for key, value := range properties {
+		c.knows(t, value, where+"."+key)
+	}
+	required, _ := s["required"].([]any)
+	for _, key := range required {
+		if properties[key.(string)] == nil {
+			t.Errorf("schema of %s: %v is required, and not described", where, key)
+		}
+	}
+	for _, inner := range []string{"items", "additionalProperties"} {
+		if _, ok := s[inner].(map[string]any); ok {
+			c.knows(t, s[inner], where+"."+inner)
+		}
+	}
+}
