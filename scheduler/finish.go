@@ -95,6 +95,9 @@ func (d *Dispatcher) outcome(inst *instance, ending ending, result run.Result) *
 		record.Notes = result.Notes
 		record.UserCPU, record.SystemCPU, record.MaxRSS = result.UserCPU, result.SystemCPU, result.MaxRSS
 		record.Output = lastLines(inst.process)
+		if result.TimedOut {
+			record.Notes = append([]string{"ended by its executionTimeout of " + inst.job.ExecutionTimeout.String()}, record.Notes...)
+		}
 		if result.StartError != "" {
 			record.Notes = append([]string{"not started: " + result.StartError}, record.Notes...)
 		}

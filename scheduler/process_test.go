@@ -202,6 +202,9 @@ func TestProcessOutcomes(t *testing.T) {
 			last.StartedAt.IsZero() || last.FinishedAt.Before(last.StartedAt) {
 			t.Errorf("%s: %+v", name, last)
 		}
+		if c.code == -100 && (len(last.Notes) != 1 || last.Notes[0] != "ended by its executionTimeout of 50ms") {
+			t.Errorf("%s: notes %q", name, last.Notes)
+		}
 		if c.code == 127 || c.code == 126 {
 			if len(last.Notes) == 0 || !strings.HasPrefix(last.Notes[0], "not started: ") {
 				t.Errorf("%s: notes %q", name, last.Notes)

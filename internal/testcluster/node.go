@@ -25,6 +25,8 @@ const requestTimeout = 5 * time.Second
 type Node struct {
 	Settings // as in its configuration; WriteConfig puts changes into effect
 	Client   *api.Client
+	// Prepare changes how the agent's process is started; nil changes nothing.
+	Prepare func(*exec.Cmd)
 
 	tb     testing.TB
 	dir    string
@@ -66,6 +68,9 @@ func (n *Node) Start() {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = processAttributes()
+	if n.Prepare != nil {
+		n.Prepare(cmd)
+	}
 	if err := cmd.Start(); err != nil {
 		n.tb.Fatal(err)
 	}
