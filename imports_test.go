@@ -67,6 +67,7 @@ var testsMayImport = map[string][]string{
 	"*": {"internal/testutil", "internal/pki"},
 
 	".":                    {"api"},
+	"internal/confdoc":     {"scheduler/report"},
 	"scheduler/report":     {"internal/smtptest"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
