@@ -1,7 +1,6 @@
 package config
 
 import (
-	"io"
 	"os"
 	"strings"
 )
@@ -20,9 +19,4 @@ func loginShell(login string) string {
 		}
 	}
 	return ""
-}
-
-// readBounded reads at most limit bytes.
-func readBounded(r io.Reader, limit int64) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(r, limit))
 }
