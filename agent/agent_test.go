@@ -381,6 +381,28 @@ func TestReloadMovesTheAPI(t *testing.T) {
 	}
 }
 
+// TestReloadChangesTheSocketsMode: a socket that stays gets another mode without being
+// closed.
+func TestReloadChangesTheSocketsMode(t *testing.T) {
+	a := startAgent(t, someJobs, "")
+	for _, step := range []struct {
+		line string
+		want os.FileMode
+	}{{"  socketMode: \"0600\"\n", 0o600}, {"  socketMode: \"0666\"\n", 0o666}, {"", 0o660}} {
+		a.write("web.yaml", "web:\n  listen:\n    - unix://"+a.socket+"\n"+step.line)
+		if err := a.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(a.socket)
+		if err != nil || info.Mode().Perm() != step.want {
+			t.Errorf("mode %v, %v; want %v", info.Mode().Perm(), err, step.want)
+		}
+		if _, err := a.client.Version(t.Context()); err != nil {
+			t.Errorf("the socket does not serve: %v", err)
+		}
+	}
+}
+
 func TestStopWaitsForRunningJobs(t *testing.T) {
 	dir := t.TempDir()
 	a := startAgent(t, "jobs:\n  - name: slow\n    command: read x < "+dir+"/pipe; echo done > "+dir+"/out\n    schedule: '@yearly'\n", "")

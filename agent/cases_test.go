@@ -82,6 +82,9 @@ func TestCaseBrokenReload(t *testing.T) {
 			t.Errorf("%s is not in the log:\n%s", want, a.log)
 		}
 	}
+	if _, text := a.request("GET", "/metrics", nil); !strings.Contains(text, "\nyacron2_config_last_reload_successful 0\n") {
+		t.Error("the metrics do not tell of it")
+	}
 	if got := a.runNow("keep-me"); got != "v1\n" {
 		t.Errorf("with a broken file: %q", got)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,9 +80,15 @@ func (s *webServer) apply(cfg webConfig) error {
 	defer s.mu.Unlock()
 	s.guard.Store(newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api))
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
+	changedMode := cfg.socketMode != s.config.socketMode
 	s.config = cfg
 	for address, bound := range s.servers {
 		if slices.Contains(cfg.listen, address) {
+			if changedMode && address.Scheme == "unix" {
+				if err := os.Chmod(address.Address, cmp.Or(cfg.socketMode, defaultSocketMode)); err != nil {
+					s.log.Error("the mode of a socket stays as it was", "address", address, "error", err)
+				}
+			}
 			continue
 		}
 		delete(s.servers, address)
