@@ -37,8 +37,10 @@ type wireAnswer struct {
 	Running []string `json:"running,omitempty"`
 }
 
-// wireVote is one answer; an empty one is a grant.
+// wireVote is one answer. A grant says so: what a peer leaves out, or writes in the way
+// of a version that this one does not know, grants nothing.
 type wireVote struct {
+	Granted bool   `json:"g,omitempty"`
 	Refusal string `json:"r,omitempty"`
 	Holder  string `json:"h,omitempty"` // instance id
 }
@@ -126,7 +128,7 @@ func encodeAnswer(firings []election.Firing, answers []election.Answer) *wireAns
 	w := &wireAnswer{Votes: make([]wireVote, len(answers))}
 	running := make(map[string]bool)
 	for i, a := range answers {
-		w.Votes[i] = wireVote{Refusal: string(a.Refusal), Holder: a.Holder}
+		w.Votes[i] = wireVote{Granted: a.Granted(), Refusal: string(a.Refusal), Holder: a.Holder}
 		if job := firings[i].Job; a.Running && !running[job] {
 			running[job] = true
 			w.Running = append(w.Running, job)
@@ -151,6 +153,9 @@ func decodeAnswer(w *wireAnswer, firings []election.Firing) ([]election.Answer, 
 		}
 		for i, v := range w.Votes {
 			answers[i].Refusal = election.ParseRefusal(v.Refusal)
+			if answers[i].Granted() && !v.Granted {
+				answers[i].Refusal = election.RefusedOther
+			}
 			if validInstance(v.Holder) {
 				answers[i].Holder = v.Holder
 			}
