@@ -71,6 +71,7 @@ var testsMayImport = map[string][]string{
 	"scheduler/report":     {"internal/smtptest"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
+	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
 	"internal/testcluster": {"election"},
 }
 
