@@ -264,7 +264,8 @@ func TestTwoAddressesOfOneProcess(t *testing.T) {
 	a, b := c.node("a", often), c.node("b", often)
 	alias := "b2"
 	b.config.CertFile, b.config.KeyFile = c.issueNames("b", "b", alias)
-	c.wires.addrs[alias+testPort] = b.address
+	b.aliases = []string{alias}
+	c.wires.listens("", alias)
 	a.config.Peers = []string{"b" + testPort, alias + testPort}
 	c.startAll()
 	for _, host := range []string{"b", alias} {

@@ -43,7 +43,7 @@ func wait(t testing.TB, what string, cond func() bool) {
 // node to another can be cut. Underneath are real sockets on loopback.
 type wires struct {
 	mu    sync.Mutex
-	addrs map[string]string // host:port as configured → where it listens
+	addrs map[string]string // host:port as configured → where it listens; "": not yet
 	cuts  map[way]cut
 	open  map[*wire]bool
 }
@@ -82,6 +82,9 @@ func (w *wires) dial(from string) dialFunc {
 		on := way{from, host}
 		c := w.cuts[on]
 		w.mu.Unlock()
+		if known && target == "" {
+			c = cutRefuse
+		}
 		if !known {
 			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 		}
@@ -102,6 +105,15 @@ func (w *wires) dial(from string) dialFunc {
 		w.open[x] = true
 		x.apply(w.cuts[on])
 		return x, nil
+	}
+}
+
+// listens notes where a host listens now.
+func (w *wires) listens(address string, hosts ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range hosts {
+		w.addrs[h+testPort] = address
 	}
 }
 
@@ -171,8 +183,10 @@ type testCluster struct {
 type testNode struct {
 	*Manager
 	cluster *testCluster
-	host    string // also the peer's configured host, with port
-	address string // where it listens
+	host    string   // also the peer's configured host, with port
+	address string   // where it listens
+	fixed   bool     // address is where it must listen
+	aliases []string // other hosts that lead here
 	config  Config
 	logger  hclog.Logger // nil: the test's log
 }
@@ -248,17 +262,19 @@ func (c *testCluster) node(host string, change ...func(*Config)) *testNode {
 	for _, f := range change {
 		f(&n.config)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	n.address = ln.Addr().String()
-	ln.Close()
-	c.wires.mu.Lock()
-	c.wires.addrs[host+testPort] = n.address
-	c.wires.mu.Unlock()
+	c.wires.listens("", host)
 	c.nodes[host] = n
 	return n
+}
+
+// fix makes the node listen at a free port of host that it keeps.
+func (n *testNode) fix(host string) error {
+	ln, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return err
+	}
+	n.address, n.fixed = ln.Addr().String(), true
+	return ln.Close()
 }
 
 // peersOf lists everybody but host.
@@ -287,7 +303,18 @@ func (n *testNode) prepare() *testNode {
 	t := n.cluster.t
 	t.Helper()
 	config := n.config
-	config.Listen = n.address
+	config.Listen = "127.0.0.1:0"
+	if n.fixed {
+		config.Listen = n.address
+	}
+	config.listen = func(addr string) (net.Listener, error) {
+		ln, err := net.Listen("tcp", addr)
+		if err == nil {
+			n.address = ln.Addr().String()
+			n.cluster.wires.listens(n.address, append(n.aliases, n.host)...)
+		}
+		return ln, err
+	}
 	if config.Peers == nil {
 		config.Peers = n.cluster.peersOf(n.host)
 	}

@@ -21,6 +21,9 @@ func TestStartFailsAndRecovers(t *testing.T) {
 	c := newTestCluster(t)
 	a := c.node("a", rarely)
 	c.node("b", rarely)
+	if err := a.fix("127.0.0.1"); err != nil {
+		t.Fatal(err)
+	}
 	blocker, err := net.Listen("tcp", a.address)
 	if err != nil {
 		t.Fatal(err)

@@ -106,13 +106,14 @@ func serveRogue(t *testing.T, c *testCluster, host string, answer []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln, err := tls.Listen("tcp", c.nodes[host].address, &tls.Config{
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		Certificates: []tls.Certificate{cert}, ClientCAs: c.ca.Pool(), ClientAuth: tls.RequireAndVerifyClientCert,
 		NextProtos: []string{protoGossip}, MinVersion: tls.VersionTLS13,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.wires.listens(ln.Addr().String(), host)
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
