@@ -96,9 +96,15 @@ func startNode(t *testing.T, name, jobs, web string, files map[string]string) *t
 	return a
 }
 
+// write replaces a file of the configuration at once: the file watch may read it at any
+// moment.
 func (a *testAgent) write(name, text string) {
 	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600); err != nil {
+	fresh := filepath.Join(a.dir, ".fresh")
+	if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := os.Rename(fresh, filepath.Join(a.dir, name)); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -125,7 +125,7 @@ func TestReloadUnderFire(t *testing.T) {
 	ids := map[string]bool{}
 	pace := time.NewTicker(firePace)
 	defer pace.Stop()
-	good, bad := 0, 0
+	good, bad, newest := 0, 0, a.config.Load().JobSetID
 	for i := 1; i <= reloads; i++ {
 		<-pace.C
 		broken := i%2 == 0
@@ -141,10 +141,11 @@ func TestReloadUnderFire(t *testing.T) {
 		var state string
 		switch i % 10 {
 		case 4, 9: // nobody asks for it: the file watch has to see it
-			count := func() int { s := a.loadStatus(); return s.reloads + s.failures }
-			seen := count()
 			eventually(t, "the file watch sees the change", func() bool {
-				return count() > seen && (a.loadStatus().failure != nil) == broken
+				if broken {
+					return a.loadStatus().failure != nil
+				}
+				return a.config.Load().JobSetID != newest
 			})
 			state = map[bool]string{true: api.ConfigFailed, false: api.ConfigLoaded}[broken]
 		case 2, 3:
@@ -165,7 +166,8 @@ func TestReloadUnderFire(t *testing.T) {
 		if broken && a.config.Load() != effective {
 			t.Fatalf("reload %d: a broken file is in effect", i)
 		}
-		ids[a.config.Load().JobSetID] = true
+		newest = a.config.Load().JobSetID
+		ids[newest] = true
 	}
 	a.write("zz-broken.yaml", "")
 	if err := a.Reload(t.Context()); err != nil {
