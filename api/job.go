@@ -71,7 +71,7 @@ type Run struct {
 	Notes   []string `json:"notes,omitempty"`
 	// What the process used, with all those that it waited for.
 	CPUSeconds  *float64 `json:"cpu_seconds,omitempty"`
-	MaxRSSBytes int64    `json:"max_rss_bytes,omitempty"` // of the largest of them
+	MaxRSSBytes int64    `json:"max_rss_bytes,omitempty"` // of the largest of them; known if it is above the agent's own
 }
 
 // Missed is a firing that did not run, and why.

@@ -91,7 +91,10 @@ func (d *Dispatcher) outcome(inst *instance, ending ending, result run.Result) *
 	} else {
 		code := result.ExitCode
 		record.ExitCode = &code
-		record.StartedAt, record.FinishedAt = result.StartedAt, result.FinishedAt
+		// The end is where the monotonic clock puts it, so that the time between both
+		// stays right whatever was done to the wall clock.
+		record.StartedAt = result.StartedAt.Round(0)
+		record.FinishedAt = record.StartedAt.Add(result.Duration())
 		record.Notes = result.Notes
 		record.UserCPU, record.SystemCPU, record.MaxRSS = result.UserCPU, result.SystemCPU, result.MaxRSS
 		record.Output = lastLines(inst.process)

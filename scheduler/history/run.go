@@ -33,7 +33,7 @@ type Run struct {
 
 	UserCPU   time.Duration `json:"user_cpu,omitempty"`
 	SystemCPU time.Duration `json:"system_cpu,omitempty"`
-	MaxRSS    int64         `json:"max_rss,omitempty"` // bytes
+	MaxRSS    int64         `json:"max_rss,omitempty"` // bytes; 0: not known
 
 	// Output holds the last lines that the run wrote. Stores keep at most
 	// OutputLines of them and OutputBytes in all, and give them out through Output

@@ -15,6 +15,7 @@ import (
 type child struct {
 	pid      int
 	onReaped func() // may be nil
+	floor    int64  // own peak memory when it was started, see exitOf
 
 	mu     sync.Mutex // guards what follows, and reaping against signals by number
 	fd     int        // pidfd, -1: none
@@ -44,6 +45,7 @@ func startChild(l *launch) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.floor = ownPeak()
 	return c, nil
 }
 
@@ -78,7 +80,7 @@ func (c *child) reap() (e exit, ok bool) {
 		case pid != c.pid:
 			return exit{}, false
 		default:
-			e = exitOf(status, &usage)
+			e = exitOf(status, &usage, c.floor)
 		}
 		c.reaped = true
 		if c.onReaped != nil {

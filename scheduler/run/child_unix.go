@@ -12,6 +12,7 @@ import (
 type child struct {
 	pid      int
 	onReaped func() // may be nil
+	floor    int64  // own peak memory when it was started, see exitOf
 	process  *os.Process
 }
 
@@ -37,7 +38,7 @@ func startChild(l *launch) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &child{pid: process.Pid, process: process}, nil
+	return &child{pid: process.Pid, floor: ownPeak(), process: process}, nil
 }
 
 // wait blocks until the process has ended and reaps it.
@@ -50,7 +51,7 @@ func (c *child) wait() exit {
 		return exit{code: 255}
 	}
 	status := state.Sys().(syscall.WaitStatus)
-	return exitOf(status, state.SysUsage().(*syscall.Rusage))
+	return exitOf(status, state.SysUsage().(*syscall.Rusage), c.floor)
 }
 
 func (c *child) terminateGroup() {

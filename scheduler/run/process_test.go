@@ -369,8 +369,13 @@ func TestResourceUsage(t *testing.T) {
 	if r.UserCPU <= 0 || r.UserCPU > waitLimit {
 		t.Errorf("user time %s", r.UserCPU)
 	}
-	if r.MaxRSS < 100<<10 || r.MaxRSS > 1<<30 {
-		t.Errorf("peak memory of a shell: %d bytes", r.MaxRSS)
+	if r.MaxRSS != 0 {
+		t.Errorf("peak memory of a shell: %d bytes, which is that of this process", r.MaxRSS)
+	}
+	size := ownPeak() + 64<<20
+	r = finish(t, Start(shell(fmt.Sprintf("dd if=/dev/zero of=/dev/null bs=%d count=1 2>/dev/null", size))))
+	if r.ExitCode != 0 || r.MaxRSS < size || r.MaxRSS > size+32<<20 {
+		t.Errorf("exit code %d, peak memory %d bytes, want a little above %d", r.ExitCode, r.MaxRSS, size)
 	}
 }
 

@@ -90,7 +90,7 @@ type Result struct {
 	Notes      []string // e.g. pipes closed under a grandchild
 
 	UserCPU, SystemCPU time.Duration // of the process and the descendants it waited for
-	MaxRSS             int64         // bytes, of the largest of them
+	MaxRSS             int64         // bytes, of the largest of them; 0: no more than this process's own
 }
 
 // Started reports whether a process was started at all.
