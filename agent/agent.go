@@ -140,6 +140,7 @@ func (a *Agent) Start(ctx context.Context) error {
 		a.startWatch()
 		a.down.push("file watch", a.watch.stop)
 	}
+	releaseMemory()
 	a.service.CompareAndSwap(notStarted, inService)
 	a.log.Info("started", "node", a.node)
 	return nil
