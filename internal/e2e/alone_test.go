@@ -27,11 +27,12 @@ type alone struct {
 	t       testing.TB
 }
 
-// newAlone writes the configuration of an agent that is not started yet.
+// newAlone writes the configuration of an agent that is not started yet; without jobs it
+// has one that never fires.
 func newAlone(t testing.TB, o testcluster.Options, jobs ...testcluster.Job) *alone {
 	t.Helper()
 	o.Names = []string{"yacron-a"}
-	if o.Jobs == nil {
+	if o.Jobs == nil && len(jobs) > 0 {
 		o.Jobs = func(testcluster.Journal) []testcluster.Job { return jobs }
 	}
 	c := testcluster.New(t, o)
