@@ -98,7 +98,8 @@ func (c *contract) check(method, escaped string, status int, header http.Header,
 	}
 	op := c.find(method, escaped)
 	if op == nil {
-		if status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusForbidden {
+		switch status {
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden:
 			return nil // no such route
 		}
 		return fmt.Errorf("status %d of a path that is not described", status)
