@@ -49,6 +49,22 @@ func (m *Manager) Claim(ctx context.Context, firings []election.Firing) []electi
 	return verdicts
 }
 
+// Probe asks what Claim would be answered now, without a vote being cast: who holds the
+// firings, and whether a majority would still grant them.
+func (m *Manager) Probe(ctx context.Context, firings []election.Firing) []election.Verdict {
+	if !m.enter() {
+		return pendingAll(firings, "this node's cluster manager is not running")
+	}
+	defer m.leave()
+	verdicts := make([]election.Verdict, len(firings))
+	places := make([]int, len(firings))
+	for i := range places {
+		places[i] = i
+	}
+	m.claimThese(ctx, firings, places, verdicts, true)
+	return verdicts
+}
+
 // pendingAll answers firings that could not be asked for.
 func pendingAll(firings []election.Firing, reason string) []election.Verdict {
 	verdicts := make([]election.Verdict, len(firings))

@@ -26,6 +26,7 @@ const (
 	CodeDenied           = "denied"            // another instance holds the firing
 	CodeUnsettled        = "unsettled"         // no verdict within the starting deadline
 	CodeLate             = "late"              // past the starting deadline
+	CodeUnclaimed        = "unclaimed"         // another node's to run, and nobody claimed it
 	CodeSuperseded       = "superseded"        // a newer firing of the job was due as well
 	CodeRunning          = "running"           // an instance runs, and the job forbids another
 	CodeRunningElsewhere = "running-elsewhere" // likewise, on another node

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,8 @@ import (
 type parkedFiring struct {
 	firing
 	verdict election.Decision // the newest one that was not to run it here
+	first   election.Decision // the one when it was due
+	seen    *election.View    // the view when it was due, nil if there was none
 	until   time.Time
 }
 
@@ -50,6 +53,11 @@ func (p *parked) expire(until time.Time) {
 
 func (p *parked) clear() { *p = parked{} }
 
+// park keeps a firing that is not this node's by a decision. mu is held.
+func (d *Dispatcher) park(f firing, v election.Decision) {
+	d.parked.add(&parkedFiring{firing: f, verdict: v, first: v, seen: d.view, until: deadline(f.entry.job, f.at)})
+}
+
 // reload drops the firings of a job that is gone, disabled, or has another schedule or
 // zone than the one that they were due by. It is called before e.job changes.
 func (p *parked) reload(e *entry, job *Job) {
@@ -76,12 +84,17 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 	list := p.list
 	kept := list[:0]
 	p.expiry = time.Time{}
+	var unsure []*parkedFiring
 	for _, f := range list {
 		job := f.entry.job
 		v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 		switch {
 		case now.After(f.until):
-			d.parkedOver(f, v)
+			if d.unsure(f, v) {
+				unsure = append(unsure, f)
+			} else {
+				d.parkedOver(f, v)
+			}
 			continue
 		case d.skipPaused(&f.firing, now):
 			continue
@@ -105,7 +118,70 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 	}
 	clear(list[len(kept):])
 	p.list = kept
+	d.inquire(unsure)
 	return claims
+}
+
+// prober is a Coordinator that can tell what a claim would come to, without claiming.
+type prober interface {
+	Probe(ctx context.Context, firings []election.Firing) []election.Verdict
+}
+
+// unsure reports whether a firing whose time is over counts as another process's, but
+// that process may never have known of it: it was not there when the firing was due, or
+// is not there any more. mu is held.
+func (d *Dispatcher) unsure(f *parkedFiring, v election.Decision) bool {
+	if v.Action == election.Run {
+		v = f.verdict
+	}
+	_, can := d.coordinator.(prober)
+	return can && d.needsClaim(f.entry.job) && d.elsewhere(v) && !sameProcess(v.Owner, f.seen, d.view)
+}
+
+// sameProcess reports whether a node's process answered in both views, and is the same.
+func sameProcess(node string, before, now *election.View) bool {
+	find := func(v *election.View) string {
+		if v == nil {
+			return ""
+		}
+		for _, p := range v.Peers() {
+			if p.NodeName == node && p.Status.Fresh() {
+				return p.InstanceID
+			}
+		}
+		return ""
+	}
+	instance := find(now)
+	return instance != "" && instance == find(before)
+}
+
+// inquire finds out whether anybody has claimed the firings, and records the others as
+// missed. mu is held.
+func (d *Dispatcher) inquire(firings []*parkedFiring) {
+	p, can := d.coordinator.(prober)
+	if len(firings) == 0 || !can {
+		return
+	}
+	request := make([]election.Firing, len(firings))
+	for i, f := range firings {
+		request[i] = election.Firing{Job: f.entry.name, At: f.at}
+	}
+	d.hold()
+	d.workers.Go(func() {
+		ctx, cancel := context.WithTimeout(d.ctx, claimCall)
+		defer cancel()
+		verdicts := p.Probe(ctx, request)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for i, f := range firings {
+			if i < len(verdicts) && (verdicts[i].Holder != "" || verdicts[i].Code == string(election.RefusedTaken)) {
+				continue
+			}
+			d.decide(&f.firing, verdict{outcome: DecidedMissed, code: CodeUnclaimed,
+				reason: "nobody has claimed it; when it was due: " + f.first.Reason})
+		}
+		d.release()
+	})
 }
 
 // parkedOver ends a parked firing whose time is over. It is lost if nobody is known to

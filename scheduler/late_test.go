@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -114,6 +116,23 @@ func TestLateStartOfLeaderJobs(t *testing.T) {
 			equal(t, "missed", h.history.missedOf("j"), []string{"00:01:00 superseded", "00:02:00 superseded", "00:03:00 no-quorum"})
 		})
 	})
+	t.Run("a follower that wakes up to lead asks for all that it slept through", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * * * *", leader, startsWithin(30*time.Second)))
+			wait(500 * time.Millisecond)
+			h.offset.Add(int64(40 * time.Second))
+			wait(clockCheck)
+			equal(t, "asked as a follower", c.askedFor("j"), nil)
+			c.set(leading(time.Now()))
+			wait(time.Millisecond)
+			asked := c.askedFor("j")
+			if len(asked) != 30 || asked[0] != "00:00:16" || asked[29] != "00:00:45" {
+				t.Errorf("asked for %v", asked)
+			}
+			equal(t, "missed", h.history.missedOf("j"), nil)
+		})
+	})
 	t.Run("a late wake-up of a follower is not its loss", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			c := newFakeCoordinator(following())
@@ -124,6 +143,82 @@ func TestLateStartOfLeaderJobs(t *testing.T) {
 			equal(t, "missed", h.history.missedOf("j"), nil)
 		})
 	})
+}
+
+// probed is a coordinator that knows who holds firings.
+type probed struct {
+	*fakeCoordinator
+	holder string // of every firing
+	probes []string
+}
+
+func (p *probed) Probe(_ context.Context, firings []election.Firing) []election.Verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdicts := make([]election.Verdict, len(firings))
+	for i, f := range firings {
+		p.probes = append(p.probes, f.Job+" "+f.At.Format("15:04:05"))
+		verdicts[i] = election.Verdict{Outcome: election.Granted}
+		if p.holder != "" {
+			verdicts[i] = election.Verdict{Outcome: election.Denied, Code: string(election.RefusedTaken), Holder: p.holder}
+		}
+	}
+	return verdicts
+}
+
+// What was due while nobody could run it, or somebody who is gone, is lost although there
+// is a leader now: unless that one has been there all the time, or somebody has it.
+func TestUnclaimedFirings(t *testing.T) {
+	// reborn is b's view of another process of a that leads.
+	reborn := func() *election.View {
+		s := following().State()
+		s.Peers = slices.Clone(s.Peers)
+		s.Peers[0].InstanceID = "ia2"
+		for i := range s.Peers {
+			s.Peers[i].Members = slices.Clone(s.Peers[i].Members)
+			for k := range s.Peers[i].Members {
+				if m := &s.Peers[i].Members[k]; m.NodeName == "a" {
+					m.InstanceID = "ia2"
+				}
+			}
+		}
+		return election.NewView(s)
+	}
+	// apart is b's view of an a with other jobs, without a quorum.
+	apart := func() *election.View {
+		s := clusterOf(time.Now(), []string{"c"}, nil).State()
+		s.Peers[0].Status, s.Peers[0].JobSetID = election.StatusDrifted, "v1:y"
+		return election.NewView(s)
+	}
+	lost := func() *election.View { return alone(time.Now()) }
+	for name, c := range map[string]struct {
+		due, later func() *election.View
+		holder     string
+		probes     []string
+		missed     []string
+	}{
+		"a new process leads after a time without quorum": {lost, reborn, "",
+			[]string{"j 00:01:00"}, []string{"00:01:00 unclaimed"}},
+		"a new process leads after the one that was to run it": {following, reborn, "",
+			[]string{"j 00:01:00"}, []string{"00:01:00 unclaimed"}},
+		"it was claimed all the same":                            {lost, reborn, "a", []string{"j 00:01:00"}, nil},
+		"the process that leads now was there, without a quorum": {apart, following, "", nil, nil},
+		"the same process leads all the time":                    {following, following, "", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, h *harness) {
+				co := &probed{fakeCoordinator: newFakeCoordinator(c.due()), holder: c.holder}
+				h.begin(true, co, testJob(t, "j", "* * * * *", policy(election.Leader), startsWithin(20*time.Second)),
+					testJob(t, "p", "* * * * *", policy(election.EveryNode)))
+				wait(61 * time.Second)
+				co.set(c.later())
+				wait(30 * time.Second)
+				equal(t, "probes", co.probes, c.probes)
+				equal(t, "missed", h.history.missedOf("j"), c.missed)
+				equal(t, "asked", co.askedFor("j"), nil)
+			})
+		})
+	}
 }
 
 func TestLateStartOfPreferLeaderJobs(t *testing.T) {

@@ -52,7 +52,7 @@ func (d *Dispatcher) due(f *firing, now time.Time) bool {
 	case v.Action != election.Run:
 		d.decide(f, of(DecidedSkipped, v))
 		if !now.After(until) {
-			d.parked.add(&parkedFiring{firing: *f, verdict: v, until: until})
+			d.park(*f, v)
 		} else if !d.elsewhere(v) {
 			d.decide(f, of(DecidedMissed, v))
 		}
@@ -105,23 +105,48 @@ func (d *Dispatcher) fire(f *firing, v verdict) {
 }
 
 // supersede records the older firings of a job that is due several times, after a late
-// wake-up. mu is held.
+// wake-up. Those of a Leader job that may still start, and are not this node's as far as
+// it knows, are parked: what it knows is as old as its sleep. mu is held.
 func (d *Dispatcher) supersede(m *Missed, now time.Time) {
 	e := d.entries[m.Job.Name]
 	if e == nil || e.job != m.Job || len(m.At) == 0 {
 		return
 	}
 	v := election.Decide(m.Job.ClusterPolicy, d.elect, d.view, m.Job.Name)
-	if v.Action != election.Run && d.elsewhere(v) {
-		return
+	newest := m.At[len(m.At)-1]
+	lost := func(time.Time) bool { return true }
+	if v.Action != election.Run {
+		if d.needsClaim(m.Job) {
+			lost = func(at time.Time) bool { return now.After(deadline(m.Job, at)) }
+			d.parkPast(e, v, now, newest)
+		}
+		if d.elsewhere(v) {
+			return
+		}
 	}
 	for i, at := range m.At {
+		if !lost(at) {
+			continue
+		}
 		reason := fmt.Sprintf("noticed %s after its instant, when a newer firing was due as well", late(now, at))
 		if i == 0 && m.Unlisted > 0 {
 			reason += fmt.Sprintf("; so were %d more before it", m.Unlisted)
 		}
 		d.decide(&firing{entry: e, at: at, trigger: TriggerSchedule},
 			verdict{outcome: DecidedMissed, code: CodeSuperseded, reason: reason})
+	}
+}
+
+// parkPast parks the firings up to an instant that may still start. mu is held.
+func (d *Dispatcher) parkPast(e *entry, v election.Decision, now, to time.Time) {
+	window := deadline(e.job, now).Sub(now)
+	for _, at := range d.table.Past(e.job, now.Add(-window-1), to) {
+		f := firing{entry: e, at: at, trigger: TriggerSchedule}
+		if d.consumed.has(e.name, at) || d.parked.has(&f) {
+			continue // the clock was set back before
+		}
+		d.decide(&f, of(DecidedSkipped, v))
+		d.park(f, v)
 	}
 }
 
