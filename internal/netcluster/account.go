@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -174,11 +175,12 @@ func (b *Balance) String() string {
 	return s.String()
 }
 
-// withoutDetails leaves out what differs between losses of one kind: names and numbers.
+// withoutDetails leaves out what differs between losses of one kind: names and times.
 func withoutDetails(cause string) string {
-	_, reason, found := strings.Cut(cause, ": ")
-	if !found {
-		return cause
+	if _, reason, found := strings.Cut(cause, ": "); found {
+		cause = reason
 	}
-	return reason
+	return durations.ReplaceAllString(cause, "a while")
 }
+
+var durations = regexp.MustCompile(`\b[0-9.]+m?s\b`)
