@@ -70,17 +70,6 @@ func leads(n *testcluster.Node, want bool) func() error {
 	}
 }
 
-// follows returns the condition that the node sees that leader.
-func follows(n *testcluster.Node, leader string) func() error {
-	return func() error {
-		v, err := n.Cluster()
-		if err != nil {
-			return err
-		}
-		return testcluster.Expect(n.NodeName+": leader", string(v.Leader), leader)
-	}
-}
-
 // leaders returns the nodes that take themselves for the leader, of those that answer.
 func leaders(c *netcluster.Cluster) []string {
 	var names []string
