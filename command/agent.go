@@ -92,7 +92,7 @@ func (c *agentCommand) Run(args []string) int {
 	}
 	a, err := agent.New(agent.Options{
 		ProcessMetrics: true,
-		ConfigDirs: c.source.dirs, ConfigFiles: c.source.files, Dev: c.dev, DataDir: c.dataDir,
+		ConfigDirs:     c.source.dirs, ConfigFiles: c.source.files, Dev: c.dev, DataDir: c.dataDir,
 		LogLevel: c.logLevel, LogFormat: c.logFormat, NodeName: c.nodeName,
 		Stdout: c.Stdout, Stderr: c.Stderr,
 	})

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -149,4 +151,17 @@ func TestUntrustedServer(t *testing.T) {
 	t.Cleanup(server.Close)
 	run(t, nil, "members", "-address", server.URL).
 		expect(t, exitFailed, nil, []string{"error: the certificate shown at " + server.URL + " does not verify: ", "hint: set -ca-file"})
+}
+
+// The page about the command line has every command.
+func TestCommandsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "website", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries() {
+		if e.section != "" && !strings.Contains(string(page), "`"+e.name) {
+			t.Errorf("%s is not on the page", e.name)
+		}
+	}
 }
