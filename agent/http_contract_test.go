@@ -371,10 +371,6 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
-func itoa(n int) string {
-	return string([]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)})
-}
-
 // A job that is named like anything can be asked for.
 func TestOddNames(t *testing.T) {
 	names := []string{"..", ".", "a/b", "%2F", "ü", "a b+c", "?x=1#y", "-", "{name}", "runs", strings.Repeat("x", 128), `"'\`}
