@@ -28,20 +28,33 @@ type eventLog struct {
 // loggedEvent is an event as it is sent.
 type loggedEvent struct {
 	kind, job string
-	data      []byte
+	wire      *wireEvent
+}
+
+// wireEvent is encoded for the first of its readers: most events have none.
+type wireEvent struct {
+	once  sync.Once
+	event *api.Event // nil once it is encoded
+	data  []byte
+	err   error
+}
+
+// bytes returns the event in one line of JSON.
+func (w *wireEvent) bytes() ([]byte, error) {
+	w.once.Do(func() {
+		w.data, w.err = api.Marshal(w.event)
+		w.event = nil
+	})
+	return w.data, w.err
 }
 
 func newEventLog(epoch string) *eventLog { return &eventLog{epoch: epoch} }
 
-// add appends an event. An event that cannot be encoded is not of this package's making.
-func (l *eventLog) add(e *api.Event) error {
-	data, err := api.Marshal(e)
-	if err != nil {
-		return err
-	}
+// add appends an event, which must not be changed any more.
+func (l *eventLog) add(e *api.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	logged := loggedEvent{kind: e.Kind, job: e.Job, data: data}
+	logged := loggedEvent{kind: e.Kind, job: e.Job, wire: &wireEvent{event: e}}
 	if len(l.ring) < eventsKept {
 		l.ring = append(l.ring, logged)
 	} else {
@@ -52,7 +65,6 @@ func (l *eventLog) add(e *api.Event) error {
 		close(l.wake)
 		l.wake = nil
 	}
-	return nil
 }
 
 // eventFilter is what a reader wants.

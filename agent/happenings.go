@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/election"
@@ -15,7 +13,6 @@ import (
 
 // happenings turns what the components tell into events of the API.
 type happenings struct {
-	log   hclog.Logger
 	node  string
 	list  *eventLog
 	state func() (*election.View, error) // of the cluster
@@ -26,8 +23,8 @@ type happenings struct {
 	members map[string]api.Member
 }
 
-func newHappenings(log hclog.Logger, node, instance string) *happenings {
-	return &happenings{log: log, node: node, list: newEventLog(instance[:8])}
+func newHappenings(node, instance string) *happenings {
+	return &happenings{node: node, list: newEventLog(instance[:8])}
 }
 
 // observe takes one event of the dispatcher.
@@ -68,9 +65,7 @@ func (h *happenings) observe(e scheduler.Event) {
 
 func (h *happenings) tell(e api.Event) {
 	e.Node = h.node
-	if err := h.list.add(&e); err != nil {
-		h.log.Error("cannot encode an event", "kind", e.Kind, "error", err)
-	}
+	h.list.add(&e)
 }
 
 // viewChanged tells what is new in the cluster since it was told last.

@@ -65,7 +65,11 @@ func (a *httpAPI) followEvents(s *eventStream, reader *eventReader, lost int) er
 			}
 		}
 		for _, e := range events {
-			s.addData(e.id, e.kind, e.data)
+			data, err := e.wire.bytes()
+			if err != nil {
+				return err
+			}
+			s.addData(e.id, e.kind, data)
 		}
 		silence := time.Since(sent)
 		if s.buf.Len() == 0 && silence >= pingInterval {

@@ -52,7 +52,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	if a.counts, err = newMetrics(a.opts.Registry, time.Now()); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	a.happenings = newHappenings(log.Named("http"), a.node, a.instanceID)
+	a.happenings = newHappenings(a.node, a.instanceID)
 	reports := reporting{reporter, a.node}
 	dispatcher, err := scheduler.NewDispatcher(scheduler.DispatcherConfig{
 		Node:    a.node,
