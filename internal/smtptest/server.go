@@ -130,7 +130,7 @@ func (x *session) say(format string, args ...any) { fmt.Fprintf(x.conn, format+"
 func (s *Server) serve(conn net.Conn) {
 	x := &session{conn: conn, in: bufio.NewReader(conn)}
 	if s.Silent {
-		x.in.ReadByte() // until the client goes
+		_, _ = x.in.ReadByte() // until the client goes
 		return
 	}
 	if s.Implicit && !x.encrypt(s.TLS) {
