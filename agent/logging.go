@@ -42,7 +42,12 @@ type logTarget struct {
 func newLogs(stdout, stderr io.Writer) *logs {
 	l := &logs{
 		stdout: stdout, stderr: stderr,
-		root: hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard}),
+		// The root itself writes nothing: only the sink does, which is told of all the
+		// same.
+		root: hclog.NewInterceptLogger(&hclog.LoggerOptions{
+			Output:  io.Discard,
+			Exclude: func(hclog.Level, string, ...any) bool { return true },
+		}),
 	}
 	l.root.RegisterSink(l)
 	return l
