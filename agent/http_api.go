@@ -14,8 +14,11 @@ import (
 	"github.com/yacron2/yacron2/scheduler"
 )
 
-// contentTypeJSON is sent with every JSON answer.
-const contentTypeJSON = "application/json; charset=utf-8"
+// The content types of most answers.
+const (
+	contentTypeJSON = "application/json; charset=utf-8"
+	contentTypeText = "text/plain; charset=utf-8"
+)
 
 // httpAPI answers the HTTP API. It keeps nothing of its own: every answer is read from
 // the components at the moment of the request.
@@ -31,6 +34,7 @@ type httpAPI struct {
 	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
 	slots        *streamSlots
+	work         workSlots
 	page         *page
 	scraper      scraper
 }
@@ -88,7 +92,7 @@ func (a *httpAPI) jobSetID(w http.ResponseWriter, r *http.Request) {
 
 // text answers 200 in plain text.
 func (a *httpAPI) text(w http.ResponseWriter, body string) {
-	a.send(w, http.StatusOK, "text/plain; charset=utf-8", []byte(body))
+	a.send(w, http.StatusOK, contentTypeText, []byte(body))
 }
 
 // json answers 200 in JSON.
@@ -108,7 +112,7 @@ func (a *httpAPI) jsonStatus(w http.ResponseWriter, status int, v any) {
 // refuse answers an error with a reason, as JSON where the client asked for that.
 func (a *httpAPI) refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	if !wantsJSON(r) {
-		a.send(w, status, "text/plain; charset=utf-8", []byte(reason))
+		a.send(w, status, contentTypeText, []byte(reason))
 		return
 	}
 	a.jsonStatus(w, status, api.ErrorBody{Error: reason})

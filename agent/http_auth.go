@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,15 +39,34 @@ type guard struct {
 	failures *failureLimit   // nil: none
 	foreign  *http.CrossOriginProtection
 	next     http.Handler
+
+	// life ends when other tokens are in effect: who opened a stream with one that is
+	// no longer accepted must not keep it.
+	life context.Context
+	end  context.CancelFunc
 }
 
 // newGuard returns a guard of next.
 func newGuard(tokens []token, open []string, failures *failureLimit, next http.Handler) *guard {
 	g := &guard{tokens: tokens, open: make(map[string]bool, len(open)), failures: failures, foreign: http.NewCrossOriginProtection(), next: next}
+	g.life, g.end = context.WithCancel(context.Background())
 	for _, path := range open {
 		g.open[path] = true
 	}
 	return g
+}
+
+// succeed takes the place of another guard (nil: none), whose streams go on if the
+// tokens are the same.
+func (g *guard) succeed(old *guard) {
+	switch {
+	case old == nil:
+	case slices.Equal(old.tokens, g.tokens):
+		g.end()
+		g.life, g.end = old.life, old.end
+	default:
+		old.end()
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -65,8 +85,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		plainText(w, r, http.StatusForbidden, "this request comes from a page of another site")
 		return
 	}
-	g.next.ServeHTTP(w, r)
+	g.next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), guardContext{}, g.life)))
 }
+
+// guardContext is the key under which the context of a request holds the life of its
+// guard.
+type guardContext struct{}
 
 // admit returns the token of a request, or nil after an answer without one.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) *token {

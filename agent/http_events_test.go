@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -222,5 +223,35 @@ func TestEventStreamOnTheWire(t *testing.T) {
 	}
 	if len(lines) < 4 || !strings.HasPrefix(lines[0], "id: ") || lines[1] != "event: run-started" || !strings.HasPrefix(lines[2], `data: {"kind":"run-started","at":"`) || lines[3] != "" {
 		t.Errorf("got %q", lines)
+	}
+}
+
+// A reload leaves open streams alone, unless other tokens are in effect: then whoever
+// has one of the old ones is out.
+func TestStreamsOutliveReloads(t *testing.T) {
+	const web = "  tokens:\n    - {name: one, scope: operate, value: secret}\n"
+	a := startAgent(t, someJobs, web)
+	f := a.follow(api.EventFilter{Kinds: []string{api.EventReload}})
+	base := "web:\n  listen:\n    - unix://" + a.socket + "\n"
+	a.write("web.yaml", base+"  headers: {X-Extra: yes}\n"+web)
+	if err := a.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.await(f, api.EventReload)
+	if err := a.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.await(f, api.EventReload)
+
+	a.write("web.yaml", base+strings.Replace(web, "value: secret", "value: another", 1))
+	if err := a.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-f.ended; !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	f.ended <- nil
+	if err := a.client.Events(t.Context(), api.EventFilter{}, func(api.Event) error { return nil }); api.StatusOf(err) != 401 {
+		t.Errorf("the old token: %v", err)
 	}
 }

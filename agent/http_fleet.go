@@ -28,12 +28,15 @@ func (c *coordination) fleet() ([]gossip.FleetNode, bool) {
 }
 
 // fleet tells of the jobs of all nodes as they last told them. Nobody is asked for it.
-func (a *httpAPI) fleet(w http.ResponseWriter, _ *http.Request) {
+func (a *httpAPI) fleet(w http.ResponseWriter, r *http.Request) {
+	a.largeJSON(w, r, func() any { return a.apiFleet() })
+}
+
+func (a *httpAPI) apiFleet() api.Fleet {
 	nodes, ok := a.coordination.fleet()
 	view, s := a.coordination.View(), a.settings()
 	if !ok || view == nil || s.cluster == nil || s.cluster.Gossip == nil {
-		a.json(w, api.Fleet{})
-		return
+		return api.Fleet{}
 	}
 	answer := api.Fleet{
 		Enabled:      true,
@@ -46,7 +49,7 @@ func (a *httpAPI) fleet(w http.ResponseWriter, _ *http.Request) {
 	for _, n := range nodes {
 		answer.Nodes = append(answer.Nodes, apiFleetNode(n))
 	}
-	a.json(w, answer)
+	return answer
 }
 
 func apiFleetNode(n gossip.FleetNode) api.FleetNode {

@@ -28,17 +28,20 @@ type historyReader interface {
 }
 
 func (a *httpAPI) status(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	jobs := a.dispatcher.Jobs()
-	list := make([]api.JobStatus, len(jobs))
-	for i, j := range jobs {
-		list[i] = jobStatus(j, now)
+	list := func() []api.JobStatus {
+		now := time.Now()
+		jobs := a.dispatcher.Jobs()
+		list := make([]api.JobStatus, len(jobs))
+		for i, j := range jobs {
+			list[i] = jobStatus(j, now)
+		}
+		return list
 	}
 	if wantsJSON(r) {
-		a.json(w, list)
+		a.largeJSON(w, r, func() any { return list() })
 		return
 	}
-	a.text(w, api.StatusText(list))
+	a.large(w, r, contentTypeText, func() ([]byte, error) { return []byte(api.StatusText(list())), nil })
 }
 
 // jobStatus says which of the three states a job is in; running comes first.
@@ -69,16 +72,18 @@ func scheduledIn(j scheduler.JobStatus, now time.Time) *float64 {
 	return new(max(j.NextAt.Sub(now), 0).Seconds())
 }
 
-func (a *httpAPI) jobs(w http.ResponseWriter, _ *http.Request) {
-	now := time.Now()
-	elect := a.settings().elect
-	view := a.coordination.View()
-	jobs := a.dispatcher.Jobs()
-	list := make([]api.Job, len(jobs))
-	for i, j := range jobs {
-		list[i] = a.apiJob(j, now, elect, view)
-	}
-	a.json(w, list)
+func (a *httpAPI) jobs(w http.ResponseWriter, r *http.Request) {
+	a.largeJSON(w, r, func() any {
+		now := time.Now()
+		elect := a.settings().elect
+		view := a.coordination.View()
+		jobs := a.dispatcher.Jobs()
+		list := make([]api.Job, len(jobs))
+		for i, j := range jobs {
+			list[i] = a.apiJob(j, now, elect, view)
+		}
+		return list
+	})
 }
 
 // job tells of one job what jobs tells of all.

@@ -21,13 +21,7 @@ func (a *httpAPI) metricsOn() bool { return a.settings().metrics }
 
 func (a *httpAPI) metrics(w http.ResponseWriter, r *http.Request) {
 	format := exposition.Negotiate(r.Header.Values("Accept"))
-	body, err := a.scrape(format)
-	if err != nil {
-		a.log.Error("metrics cannot be written", "error", err)
-		plainStatus(w, r, http.StatusInternalServerError)
-		return
-	}
-	a.send(w, http.StatusOK, format.ContentType(), body)
+	a.large(w, r, format.ContentType(), func() ([]byte, error) { return a.scrape(format) })
 }
 
 func (a *httpAPI) scrape(format exposition.Format) ([]byte, error) {

@@ -95,7 +95,7 @@ func plainStatus(w http.ResponseWriter, r *http.Request, status int) {
 // plainText answers an error without the configured headers: in plain text, led by the
 // status code, or as JSON where the client asked for that.
 func plainText(w http.ResponseWriter, r *http.Request, status int, text string) {
-	contentType, body := "text/plain; charset=utf-8", []byte(statusPrefix(status)+text)
+	contentType, body := contentTypeText, []byte(statusPrefix(status)+text)
 	if wantsJSON(r) {
 		if data, err := api.Marshal(api.ErrorBody{Error: text}); err == nil {
 			contentType, body = contentTypeJSON, data

@@ -78,7 +78,8 @@ func newWebServer(log hclog.Logger, api http.Handler) *webServer {
 func (s *webServer) apply(cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.guard.Store(newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api))
+	g := newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api)
+	g.succeed(s.guard.Swap(g))
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
 	changedMode := cfg.socketMode != s.config.socketMode
 	s.config = cfg

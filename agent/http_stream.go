@@ -40,7 +40,7 @@ func (s *streamSlots) give() { s.open.Add(-1) }
 
 // eventStream writes server-sent events.
 type eventStream struct {
-	ctx   context.Context // ends with the request, or with the address
+	ctx   context.Context // ends with the request, with the address, or with other tokens
 	close func()
 	w     http.ResponseWriter
 	ctrl  *http.ResponseController
@@ -57,10 +57,18 @@ func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &eventStream{ctx: ctx, w: w, ctrl: http.NewResponseController(w)}
-	s.close = func() { cancel(); a.slots.give() }
-	if address, ok := r.Context().Value(streamsContext{}).(context.Context); ok {
-		detach := context.AfterFunc(address, cancel)
-		s.close = func() { detach(); cancel(); a.slots.give() }
+	var detach []func() bool
+	for _, key := range []any{streamsContext{}, guardContext{}} {
+		if life, ok := r.Context().Value(key).(context.Context); ok {
+			detach = append(detach, context.AfterFunc(life, cancel))
+		}
+	}
+	s.close = func() {
+		for _, stop := range detach {
+			stop()
+		}
+		cancel()
+		a.slots.give()
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")

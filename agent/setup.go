@@ -92,6 +92,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		loaded:       a.loadStatus,
 		ready:        a.ready,
 		slots:        &a.streams,
+		work:         newWorkSlots(),
 		page:         a.page(),
 		reload: func(ctx context.Context) error {
 			return a.ReloadFor(ctx, TriggerAPI)
