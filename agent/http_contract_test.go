@@ -168,6 +168,7 @@ func (x *contractRun) answers() {
 		{"POST", "/jobs/off/pause", nil, `{`, 400, "text/plain; charset=utf-8", "the body must be JSON"},
 		{"POST", "/jobs/none/pause", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"GET", "/jobs/off", nil, "", 200, contentTypeJSON, `{"name":"off",`},
+		{"GET", "/status", asJSON, "", 200, contentTypeJSON, `[{"job":"a/b`},
 		{"POST", "/jobs/off/resume", nil, "", 200, "application/octet-stream", ""},
 		{"POST", "/jobs/off/resume", nil, "", 409, "text/plain; charset=utf-8", "job 'off' is not paused"},
 		{"POST", "/jobs/none/resume", nil, "", 404, "text/plain; charset=utf-8", notFound},

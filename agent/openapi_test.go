@@ -7,6 +7,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/yacron2/yacron2/api"
 )
 
 // contract is the description of the API, as far as tests hold answers to it.
@@ -463,6 +466,54 @@ func (c *contract) knows(t *testing.T, schema any, where string) {
 	for _, inner := range []string{"items", "additionalProperties"} {
 		if _, ok := s[inner].(map[string]any); ok {
 			c.knows(t, s[inner], where+"."+inner)
+		}
+	}
+}
+
+// Every field of the client's types is described, and the other way round.
+func TestOpenAPIHasEveryField(t *testing.T) {
+	c := theContract(t)
+	for path, value := range map[string]any{
+		"Error": api.ErrorBody{}, "Health": api.Health{}, "JobSetID": api.JobSetID{}, "Problem": api.Problem{}, "ConfigStatus": api.ConfigStatus{},
+		"Pause": api.Pause{}, "PauseRequest": api.PauseRequest{}, "Run": api.Run{}, "Missed": api.Missed{},
+		"Job": api.Job{}, "Job history": api.HistoryEntry{}, "Runs": api.Runs{}, "Runs stats": api.Stats{},
+		"Next": api.Next{}, "Next firings": api.Firing{}, "Why": api.Why{}, "Why now": api.WhyNow{}, "Why decisions": api.Decision{},
+		"LogLine": api.LogLine{}, "LogEnd": api.LogEnd{}, "Event": api.Event{}, "Role": api.Role{}, "Event member": api.Member{}, "Event reload": api.Reload{},
+		"Cluster": api.Cluster{}, "Peer": api.Peer{}, "Fleet": api.Fleet{}, "Fleet nodes": api.FleetNode{}, "JobSummary": api.JobSummary{}, "JobSummary last": api.LastSummary{},
+	} {
+		name, inner, nested := strings.Cut(path, " ")
+		schema := at(c.doc, "components", "schemas", name)
+		if nested {
+			schema = at(schema, "properties", inner)
+			if items := at(schema, "items"); items != nil {
+				schema = items
+			}
+		}
+		properties, _ := at(schema, "properties").(map[string]any)
+		var required []string
+		if list, ok := at(schema, "required").([]any); ok {
+			for _, key := range list {
+				required = append(required, key.(string))
+			}
+		}
+		fields := map[string]bool{}
+		for field := range reflect.TypeOf(value).Fields() {
+			key, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if key == "-" {
+				continue
+			}
+			fields[key] = true
+			if properties[key] == nil {
+				t.Errorf("%s.%s is not described", path, key)
+			}
+			if always := options == ""; always != slices.Contains(required, key) && name != "Problem" {
+				t.Errorf("%s.%s: always there %v", path, key, always)
+			}
+		}
+		for key := range properties {
+			if !fields[key] {
+				t.Errorf("%s.%s is described, and there is no such field", path, key)
+			}
 		}
 	}
 }
