@@ -131,11 +131,12 @@ func (a *Agent) Start(ctx context.Context) error {
 		return errors.New("the agent runs already")
 	}
 	a.started = true
-	a.web.start()
 	a.coordination.Start()
 	if err := a.dispatcher.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
+	// Whoever gets an answer finds an agent that starts jobs.
+	a.web.start()
 	if !a.opts.Dev {
 		a.startWatch()
 		a.down.push("file watch", a.watch.stop)

@@ -66,7 +66,7 @@ func (p *program) build() error {
 	}
 	p.path = filepath.Join(p.dir, filepath.Base(p.pkg))
 	args := []string{"build", "-o", p.path}
-	if raceEnabled {
+	if RaceEnabled {
 		args = append(args, "-race")
 	}
 	out, err := exec.Command("go", append(args, p.pkg)...).CombinedOutput()

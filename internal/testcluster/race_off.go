@@ -2,4 +2,5 @@
 
 package testcluster
 
-const raceEnabled = false
+// RaceEnabled tells that this test binary has the race detector.
+const RaceEnabled = false

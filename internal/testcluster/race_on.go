@@ -2,6 +2,6 @@
 
 package testcluster
 
-// raceEnabled tells that this test binary has the race detector, so that the agents
+// RaceEnabled tells that this test binary has the race detector, so that the agents
 // are built with it too.
-const raceEnabled = true
+const RaceEnabled = true
