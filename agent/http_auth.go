@@ -56,17 +56,18 @@ func newGuard(tokens []token, open []string, failures *failureLimit, next http.H
 	return g
 }
 
-// succeed takes the place of another guard (nil: none), whose streams go on if the
-// tokens are the same.
-func (g *guard) succeed(old *guard) {
+// inherit takes over the streams of an old guard (nil: none) if the tokens are the same.
+// It returns what ends them if not, once g has taken its place.
+func (g *guard) inherit(old *guard) (end func()) {
 	switch {
 	case old == nil:
+		return func() {}
 	case slices.Equal(old.tokens, g.tokens):
 		g.end()
 		g.life, g.end = old.life, old.end
-	default:
-		old.end()
+		return func() {}
 	}
+	return old.end
 }
 
 // ServeHTTP implements http.Handler.

@@ -125,15 +125,16 @@ func benchmarkFiring(b *testing.B, pollers, listeners int) {
 	}
 	var delays []time.Duration
 	var seen time.Time
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
 	for b.Loop() {
-		for {
+		for range look.C {
 			runs := a.history.RecentRuns("ticking", 1)
 			if len(runs) == 1 && runs[0].Firing.After(seen) {
 				seen = runs[0].Firing
 				delays = append(delays, runs[0].StartedAt.Sub(seen))
 				break
 			}
-			time.Sleep(5 * time.Millisecond)
 		}
 	}
 	slices.Sort(delays)

@@ -79,7 +79,9 @@ func (s *webServer) apply(cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api)
-	g.succeed(s.guard.Swap(g))
+	endStreams := g.inherit(s.guard.Load())
+	s.guard.Store(g)
+	endStreams()
 	s.certs.setFiles(cfg.certFile, cfg.keyFile)
 	changedMode := cfg.socketMode != s.config.socketMode
 	s.config = cfg
