@@ -1,0 +1,6 @@
+//go:build !linux
+
+package agent
+
+// releaseCode does nothing here.
+func releaseCode() {}
