@@ -1,6 +1,0 @@
-//go:build !linux
-
-package agent
-
-// releaseCode does nothing here.
-func releaseCode() {}
