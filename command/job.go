@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -24,6 +25,29 @@ func (m *Meta) jobName() (string, bool) {
 		return "", m.misuse("name the job")
 	}
 	return m.args[0], true
+}
+
+// order has the agent do something with the one job that the arguments name, and says
+// what was done.
+func (m *Meta) order(fs *flag.FlagSet, args []string, do func(*api.Client, context.Context, string) error, done string) int {
+	if !m.parse(fs, args, 1) {
+		return exitMisuse
+	}
+	name, ok := m.jobName()
+	if !ok {
+		return exitMisuse
+	}
+	client, err := m.client()
+	if err != nil {
+		return m.fail(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	if err := do(client, ctx, name); err != nil {
+		return m.failJob(ctx, client, name, err)
+	}
+	m.printf("%s %s at %s.\n", done, plain(name), client.Address())
+	return exitOK
 }
 
 // failJob reports why a request about a job did not succeed. If there is no such job,

@@ -1,8 +1,9 @@
 package command
 
 import (
-	"context"
 	"flag"
+
+	"github.com/yacron2/yacron2/api"
 )
 
 // jobCancelCommand ends the running instances of a job.
@@ -30,22 +31,5 @@ Exit codes: 0 they have ended, 1 there was none or the agent could not be asked,
 
 // Run implements cli.Command.
 func (c *jobCancelCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 1) {
-		return exitMisuse
-	}
-	name, ok := c.jobName()
-	if !ok {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	if err := client.Cancel(ctx, name); err != nil {
-		return c.failJob(ctx, client, name, err)
-	}
-	c.printf("Cancelled %s at %s.\n", plain(name), client.Address())
-	return exitOK
+	return c.order(c.flags(), args, (*api.Client).Cancel, "Cancelled")
 }

@@ -142,24 +142,7 @@ Exit codes: 0 resumed, 1 it was not paused or the agent could not be asked,
 
 // Run implements cli.Command.
 func (c *jobResumeCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 1) {
-		return exitMisuse
-	}
-	name, ok := c.jobName()
-	if !ok {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	if err := client.Resume(ctx, name); err != nil {
-		return c.failJob(ctx, client, name, err)
-	}
-	c.printf("Resumed %s at %s.\n", plain(name), client.Address())
-	return exitOK
+	return c.order(c.flags(), args, (*api.Client).Resume, "Resumed")
 }
 
 // pauseText says until when a job is paused, by whom, and why.

@@ -1,8 +1,9 @@
 package command
 
 import (
-	"context"
 	"flag"
+
+	"github.com/yacron2/yacron2/api"
 )
 
 // jobRunCommand starts a job now.
@@ -32,22 +33,5 @@ agent stops), 2 misuse.`, c.flags())
 
 // Run implements cli.Command.
 func (c *jobRunCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 1) {
-		return exitMisuse
-	}
-	name, ok := c.jobName()
-	if !ok {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	if err := client.Start(ctx, name); err != nil {
-		return c.failJob(ctx, client, name, err)
-	}
-	c.printf("Started %s at %s.\n", plain(name), client.Address())
-	return exitOK
+	return c.order(c.flags(), args, (*api.Client).Start, "Started")
 }
