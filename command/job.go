@@ -27,9 +27,9 @@ func (m *Meta) jobName() (string, bool) {
 	return m.args[0], true
 }
 
-// order has the agent do something with the one job that the arguments name, and says
-// what was done.
-func (m *Meta) order(fs *flag.FlagSet, args []string, do func(*api.Client, context.Context, string) error, done string) int {
+// withJob hands the one job that the arguments name, and a client of the agent asked, to
+// do, whose exit code it returns. It reports misuse and bad addresses itself.
+func (m *Meta) withJob(fs *flag.FlagSet, args []string, do func(ctx context.Context, client *api.Client, name string) int) int {
 	if !m.parse(fs, args, 1) {
 		return exitMisuse
 	}
@@ -42,12 +42,19 @@ func (m *Meta) order(fs *flag.FlagSet, args []string, do func(*api.Client, conte
 		return m.fail(err)
 	}
 	defer client.Close()
-	ctx := context.Background()
-	if err := do(client, ctx, name); err != nil {
-		return m.failJob(ctx, client, name, err)
-	}
-	m.printf("%s %s at %s.\n", done, plain(name), client.Address())
-	return exitOK
+	return do(context.Background(), client, name)
+}
+
+// order has the agent do something with the one job that the arguments name, and says
+// what was done.
+func (m *Meta) order(fs *flag.FlagSet, args []string, do func(*api.Client, context.Context, string) error, done string) int {
+	return m.withJob(fs, args, func(ctx context.Context, client *api.Client, name string) int {
+		if err := do(client, ctx, name); err != nil {
+			return m.failJob(ctx, client, name, err)
+		}
+		m.printf("%s %s at %s.\n", done, plain(name), client.Address())
+		return exitOK
+	})
 }
 
 // failJob reports why a request about a job did not succeed. If there is no such job,

@@ -39,36 +39,25 @@ Exit codes: 0 all was written, 1 the agent could not be asked or went away,
 
 // Run implements cli.Command.
 func (c *jobLogsCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 1) {
-		return exitMisuse
-	}
-	name, ok := c.jobName()
-	if !ok {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	logs := client.LogsSoFar
-	if c.follow {
-		logs = client.Logs
-	}
-	end, err := logs(ctx, name, func(line api.LogLine) error {
-		w := c.Stdout
-		if line.Stream == "stderr" {
-			w = c.Stderr
+	return c.withJob(c.flags(), args, func(ctx context.Context, client *api.Client, name string) int {
+		logs := client.LogsSoFar
+		if c.follow {
+			logs = client.Logs
 		}
-		_, err := fmt.Fprintln(w, line.Line)
-		return err
+		end, err := logs(ctx, name, func(line api.LogLine) error {
+			w := c.Stdout
+			if line.Stream == "stderr" {
+				w = c.Stderr
+			}
+			_, err := fmt.Fprintln(w, line.Line)
+			return err
+		})
+		if err != nil {
+			return c.failJob(ctx, client, name, err)
+		}
+		if end.Reason == api.LogEndNoOutput {
+			c.hintf("%s has not run at %s yet", plain(name), client.Address())
+		}
+		return exitOK
 	})
-	if err != nil {
-		return c.failJob(ctx, client, name, err)
-	}
-	if end.Reason == api.LogEndNoOutput {
-		c.hintf("%s has not run at %s yet", plain(name), client.Address())
-	}
-	return exitOK
 }

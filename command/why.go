@@ -42,28 +42,17 @@ Exit codes: 0 answered, 1 the agent could not be asked or has no such job,
 
 // Run implements cli.Command.
 func (c *whyCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 1) {
-		return exitMisuse
-	}
-	name, ok := c.jobName()
-	if !ok {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	why, err := client.Why(ctx, name, c.at)
-	if err != nil {
-		return c.failJob(ctx, client, name, err)
-	}
-	if c.format == formatJSON {
-		return c.json(why)
-	}
-	c.show(&why)
-	return exitOK
+	return c.withJob(c.flags(), args, func(ctx context.Context, client *api.Client, name string) int {
+		why, err := client.Why(ctx, name, c.at)
+		if err != nil {
+			return c.failJob(ctx, client, name, err)
+		}
+		if c.format == formatJSON {
+			return c.json(why)
+		}
+		c.show(&why)
+		return exitOK
+	})
 }
 
 func (c *whyCommand) show(why *api.Why) {
