@@ -21,6 +21,7 @@ type Account struct {
 	Ran    testcluster.Entries // as the jobs wrote it
 	Missed []Record            // recorded losses
 	Denied []Record            // claims that were turned down
+	Passed []Record            // firings that the job's own run kept from starting, as it forbids
 	Grants []Grant             // votes on disk
 	Deaths []Death
 	// Absences are the times in which agents were not there.
@@ -50,10 +51,10 @@ type Loss struct {
 }
 
 // Balance holds what ran against what was recorded. A firing that did not run is
-// explained if any node has recorded it as missed; if the process that it was granted to
-// was killed after the instant, since it may have died before the job began; or if there
-// is nobody who could have recorded it, because no agent was there from the instant to
-// the deadline.
+// explained if any node has recorded it as missed, or as kept from starting by a run of
+// its own job; if the process that it was granted to was killed after the instant, since
+// it may have died before the job began; or if there is nobody who could have recorded
+// it, because no agent was there from the instant to the deadline.
 func (a *Account) Balance() Balance {
 	b := Balance{Doubled: a.Ran.Duplicates(), Outvoted: a.outvoted()}
 	times := a.Ran.Times(a.From, a.To, a.Period)
@@ -75,6 +76,11 @@ func (a *Account) Balance() Balance {
 // cause returns what explains that a firing did not run, "" if nothing does.
 func (a *Account) cause(at time.Time) string {
 	for _, r := range a.Missed {
+		if r.covers(at) {
+			return fmt.Sprintf("%s: %s", r.Node, r.Reason)
+		}
+	}
+	for _, r := range a.Passed {
 		if r.covers(at) {
 			return fmt.Sprintf("%s: %s", r.Node, r.Reason)
 		}

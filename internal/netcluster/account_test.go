@@ -22,9 +22,9 @@ func TestBalance(t *testing.T) {
 			{Node: "b", First: noon(6), Last: noon(6), Holder: "c"},
 		},
 		Grants: []Grant{
-			{"a", noon(0), "1"}, {"b", noon(0), "1"}, {"c", noon(0), "2"},
-			{"a", noon(5), "1"}, {"b", noon(5), "1"},
-			{"b", noon(7), "1"}, {"c", noon(7), "2"}, // no majority
+			{"a", "x", noon(0), "1"}, {"b", "x", noon(0), "1"}, {"c", "x", noon(0), "2"},
+			{"a", "x", noon(5), "1"}, {"b", "x", noon(5), "1"},
+			{"b", "x", noon(7), "1"}, {"c", "x", noon(7), "2"}, // no majority
 		},
 		Deaths: []Death{
 			{Node: "a", Instance: "1", At: noon(5.1)},
@@ -70,7 +70,7 @@ func TestBalance(t *testing.T) {
 
 func TestBalanceSeesTwoMajorities(t *testing.T) {
 	a := Account{From: noon(0), To: noon(0), Period: time.Second, Nodes: 3, Grants: []Grant{
-		{"a", noon(0), "1"}, {"b", noon(0), "1"}, {"c", noon(0), "2"}, {"b", noon(0), "2"},
+		{"a", "x", noon(0), "1"}, {"b", "x", noon(0), "1"}, {"c", "x", noon(0), "2"}, {"b", "x", noon(0), "2"},
 	}}
 	if b := a.Balance(); len(b.Outvoted) != 1 {
 		t.Errorf("outvoted: %v", b.Outvoted)

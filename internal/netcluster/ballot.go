@@ -15,12 +15,13 @@ import (
 // Grant is one vote.
 type Grant struct {
 	Voter    string // node name
+	Job      string
 	Firing   time.Time
 	Instance string // to which the firing was granted
 }
 
-// grantsNow reads the votes of a node on the watched job from a copy of its file.
-func (w *Watch) grantsNow(n *testcluster.Node) (granted []Grant, err error) {
+// grantsNow reads the votes of a node from a copy of its file.
+func grantsNow(n *testcluster.Node) (granted []Grant, err error) {
 	from, err := os.Open(filepath.Join(n.DataDir, "votes.db"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -50,9 +51,7 @@ func (w *Watch) grantsNow(n *testcluster.Node) (granted []Grant, err error) {
 		return nil, err
 	}
 	for _, v := range all {
-		if v.Firing.Job == w.job {
-			granted = append(granted, Grant{Voter: n.NodeName, Firing: v.Firing.At, Instance: v.InstanceID})
-		}
+		granted = append(granted, Grant{Voter: n.NodeName, Job: v.Firing.Job, Firing: v.Firing.At, Instance: v.InstanceID})
 	}
 	return granted, nil
 }

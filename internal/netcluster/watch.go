@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,13 +17,14 @@ import (
 	"github.com/yacron2/yacron2/internal/testcluster"
 )
 
-// lookEvery is the pause between two questions to an agent. Agents without a data
+// lookEvery is the pause between two questions to an agent about one job. Agents without a data
 // directory forget their records when they are killed.
 const lookEvery = 200 * time.Millisecond
 
-// Record is what a node said of one firing, or of several in a row.
+// Record is what a node said of one firing of a job, or of several in a row.
 type Record struct {
 	Node        string
+	Job         string
 	First, Last time.Time
 	Code        string
 	Reason      string
@@ -30,25 +34,34 @@ type Record struct {
 // covers reports whether the record is about a firing.
 func (r Record) covers(at time.Time) bool { return !at.Before(r.First) && !at.After(r.Last) }
 
-// Watch collects what all nodes say of one job's firings. What is done to the agents is
-// done through it, so that it knows when they were there.
+// Watch collects what all nodes say of the firings of some jobs. What is done to the
+// agents is done through it, so that it knows when they were there.
 type Watch struct {
-	cluster *Cluster
-	job     string
+	cluster *testcluster.Cluster
+	jobs    []string
+	every   time.Duration
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
 	mu       sync.Mutex
 	missed   map[Record]bool
 	denied   map[Record]bool
+	passed   map[Record]bool
 	deaths   []Death
 	absences []*Absence
 }
 
 // Watch begins to ask all nodes about a job. Stop must follow.
-func (c *Cluster) Watch(job string) *Watch {
+func (c *Cluster) Watch(job string) *Watch { return NewWatch(c.Cluster, lookEvery, job) }
+
+// NewWatch begins to ask all nodes of a cluster, on whatever network it is, about some
+// jobs: all of them once in a while. Stop must follow.
+func NewWatch(c *testcluster.Cluster, every time.Duration, jobs ...string) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{cluster: c, job: job, cancel: cancel, missed: map[Record]bool{}, denied: map[Record]bool{}}
+	w := &Watch{
+		cluster: c, jobs: jobs, every: every, cancel: cancel,
+		missed: map[Record]bool{}, denied: map[Record]bool{}, passed: map[Record]bool{},
+	}
 	for _, n := range c.Nodes {
 		w.wg.Go(func() { w.ask(ctx, n) })
 	}
@@ -61,24 +74,35 @@ func (w *Watch) Stop() {
 	w.wg.Wait()
 }
 
-// ask asks one node again and again. Whether it answers is no matter here.
+// ask asks one node again and again, about one job at a time. Whether it answers is no
+// matter here.
 func (w *Watch) ask(ctx context.Context, n *testcluster.Node) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(w.every / time.Duration(len(w.jobs)))
 	defer tick.Stop()
-	for {
+	for i := 0; ; i++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = w.look(n)
+			_ = w.look(n, w.jobs[i%len(w.jobs)])
 		}
 	}
 }
 
-// look takes in what a node says now.
-func (w *Watch) look(n *testcluster.Node) error {
+// LookAt takes in what a node says now of all jobs, as far as it answers.
+func (w *Watch) LookAt(n *testcluster.Node) error {
+	for _, job := range w.jobs {
+		if err := w.look(n, job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look takes in what a node says now of a job.
+func (w *Watch) look(n *testcluster.Node, job string) error {
 	asked := time.Now()
-	why, err := n.Why(w.job)
+	why, err := n.Why(job)
 	if err != nil {
 		return err
 	}
@@ -87,14 +111,18 @@ func (w *Watch) look(n *testcluster.Node) error {
 	w.answered(n, asked)
 	for _, m := range why.Missed {
 		at := m.Firing.Time.UTC()
-		w.missed[Record{Node: n.NodeName, First: at, Last: at, Code: m.Code, Reason: m.Reason}] = true
+		w.missed[Record{Node: n.NodeName, Job: job, First: at, Last: at, Code: m.Code, Reason: m.Reason}] = true
 	}
 	for _, d := range why.Decisions {
-		if d.Outcome == "denied" {
-			w.denied[Record{
-				Node: n.NodeName, First: d.First.Time.UTC(), Last: d.Firing.Time.UTC(),
-				Code: d.Code, Reason: d.Reason, Holder: string(d.Owner),
-			}] = true
+		r := Record{
+			Node: n.NodeName, Job: job, First: d.First.Time.UTC(), Last: d.Firing.Time.UTC(),
+			Code: d.Code, Reason: d.Reason, Holder: string(d.Owner),
+		}
+		switch {
+		case d.Outcome == "denied":
+			w.denied[r] = true
+		case d.Outcome == "skipped" && d.Code == "running":
+			w.passed[r] = true
 		}
 	}
 	return nil
@@ -114,81 +142,116 @@ func instances(n *testcluster.Node) []string {
 	return ids
 }
 
-// Account closes the books on the firings from one instant to another, of a job that fires
-// every period and may start until the deadline: what ran, what was recorded, and what
-// the disks of the nodes say. All that can still happen to those firings must have
-// happened.
+// Timing is when a job fires and how long after that it may start.
+type Timing struct {
+	Job      string
+	Period   time.Duration
+	Deadline time.Duration
+}
+
+// Account is Accounts for a Watch of one job.
 func (w *Watch) Account(from, to time.Time, period, deadline time.Duration) (*Account, error) {
+	all, err := w.Accounts(from, to, Timing{w.jobs[0], period, deadline})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Accounts closes the books on the firings from one instant to another of jobs that are
+// watched, in their order: what ran, what was recorded, and what the disks of the nodes
+// say. All that can still happen to those firings must have happened. From must be an
+// instant at which all of them fire.
+func (w *Watch) Accounts(from, to time.Time, timings ...Timing) ([]*Account, error) {
 	entries, err := w.cluster.Journal.Read()
 	if err != nil {
 		return nil, err
 	}
-	a := &Account{
-		From: from, To: to, Period: period, Deadline: deadline, Nodes: len(w.cluster.Nodes),
-		Ran: entries.Of(w.job).Between(from, to),
-	}
+	var cast []Grant
+	var logged []Record
 	for _, n := range w.cluster.Nodes {
 		if n.Running() {
-			if err := w.look(n); err != nil {
+			if err := w.LookAt(n); err != nil {
 				return nil, err
 			}
 		}
-		logged, err := missedInLog(n, w.job)
+		lost, err := missedInLog(n)
 		if err != nil {
 			return nil, err
 		}
-		a.Missed = append(a.Missed, logged...)
+		logged = append(logged, lost...)
 		if n.DataDir == "" {
 			continue
 		}
-		granted, err := w.grants(n)
+		granted, err := grants(n)
 		if err != nil {
 			return nil, err
 		}
-		a.Grants = append(a.Grants, granted...)
+		cast = append(cast, granted...)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for r := range w.missed {
-		a.Missed = append(a.Missed, r)
+	var accounts []*Account
+	for _, t := range timings {
+		a := &Account{
+			From: from, To: to, Period: t.Period, Deadline: t.Deadline, Nodes: len(w.cluster.Nodes),
+			Ran:    entries.Of(t.Job).Between(from, to),
+			Missed: append(of(t.Job, slices.Values(logged)), of(t.Job, maps.Keys(w.missed))...),
+			Denied: of(t.Job, maps.Keys(w.denied)),
+			Passed: of(t.Job, maps.Keys(w.passed)),
+			Deaths: slices.Clone(w.deaths),
+		}
+		for _, g := range cast {
+			if g.Job == t.Job {
+				a.Grants = append(a.Grants, g)
+			}
+		}
+		for _, x := range w.absences {
+			a.Absences = append(a.Absences, *x)
+		}
+		accounts = append(accounts, a)
 	}
-	for r := range w.denied {
-		a.Denied = append(a.Denied, r)
+	return accounts, nil
+}
+
+// of returns the records of a job.
+func of(job string, all iter.Seq[Record]) []Record {
+	var records []Record
+	for r := range all {
+		if r.Job == job {
+			records = append(records, r)
+		}
 	}
-	a.Deaths = append(a.Deaths, w.deaths...)
-	for _, x := range w.absences {
-		a.Absences = append(a.Absences, *x)
-	}
-	return a, nil
+	return records
 }
 
 // missedInLog returns the losses that a node's processes have logged, which outlive
 // them.
-func missedInLog(n *testcluster.Node, job string) ([]Record, error) {
+func missedInLog(n *testcluster.Node) ([]Record, error) {
 	var records []Record
 	lines := bufio.NewScanner(strings.NewReader(n.Log()))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		m := missedLine.FindStringSubmatch(lines.Text())
-		if m == nil || m[1] != job {
+		if m == nil {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, m[2])
 		if err != nil {
 			return nil, fmt.Errorf("log of %s: %q: %w", n.NodeName, lines.Text(), err)
 		}
-		records = append(records, Record{Node: n.NodeName, First: at.UTC(), Last: at.UTC(), Code: "logged", Reason: m[3]})
+		records = append(records, Record{Node: n.NodeName, Job: m[1], First: at.UTC(), Last: at.UTC(), Code: "logged", Reason: m[3]})
 	}
 	return records, lines.Err()
 }
 
 // grants returns the votes that a node has on disk. Its agent may be at work on them: a
 // copy that was taken in the middle of that does not fit together, and is taken again.
-func (w *Watch) grants(n *testcluster.Node) ([]Grant, error) {
+func grants(n *testcluster.Node) ([]Grant, error) {
 	var err error
 	for range 50 {
 		var granted []Grant
-		if granted, err = w.grantsNow(n); !errors.Is(err, votes.ErrDamaged) {
+		if granted, err = grantsNow(n); !errors.Is(err, votes.ErrDamaged) {
 			return granted, err
 		}
 	}
