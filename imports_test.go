@@ -55,10 +55,13 @@ var mayImport = map[string][]string{
 	"internal/demo":       {"api"},
 	"internal/confdoc":    {"agent/config"},
 
-	"internal/testcluster": {"agent", "api", "internal/pki"},
-	"internal/netcluster":  {"api", "gossip/votes", "internal/testcluster"},
-	"internal/e2e":         {},
-	"internal/nettest":     {},
+	"internal/realstore":       {"internal/pki", "internal/realstore/cache", "internal/testcluster"},
+	"internal/realstore/build": {"internal/realstore/cache"},
+	"internal/realstore/cache": {},
+	"internal/testcluster":     {"agent", "api", "internal/pki"},
+	"internal/netcluster":      {"api", "gossip/votes", "internal/testcluster"},
+	"internal/e2e":             {},
+	"internal/nettest":         {},
 }
 
 // testsMayImport is what the test files of any package may import on top of it.
