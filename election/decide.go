@@ -152,6 +152,8 @@ func (v *View) decidePreferLeader(job string) Decision {
 	switch l := v.Lease(); {
 	case v.Stopping():
 		return v.stopping(owner)
+	case v.heldElsewhere() && owner == v.NodeName():
+		return Decision{Code: CodeTwin, Reason: "another process that bears this node's name holds the lease", Owner: owner}
 	case l != nil && v.isMe(owner) && !l.Leading && !l.Fresh:
 		return Decision{Action: Run, Code: CodeNoHolder, Owner: owner,
 			Reason: "the lease store has not answered for a whole lease duration; a PreferLeader job runs anyway"}

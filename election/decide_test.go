@@ -73,6 +73,7 @@ func TestDecide(t *testing.T) {
 		{"a namesake holds", Leader, true, namesake, Skip, CodeNotLeader, "yacron-a", "does not hold"},
 		{"lease holder", PreferLeader, true, holder, Run, CodeLeader, "yacron-a", "leads"},
 		{"lease follower", PreferLeader, true, follower, Skip, CodeNotLeader, "yacron-b", "yacron-b leads"},
+		{"a namesake holds", PreferLeader, true, namesake, Skip, CodeTwin, "yacron-a", "another process"},
 		{"store gone", PreferLeader, true, storeGone, Run, CodeNoHolder, "yacron-a", "anyway"},
 		{"nobody holds", PreferLeader, true, nobody, Run, CodeNoHolder, "yacron-a", "anyway"},
 	} {

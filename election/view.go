@@ -27,8 +27,15 @@ type Lease struct {
 	// Own: the observed record names this very process, even if its local deadline
 	// has passed. Nobody else acts as the holder then.
 	Own    bool
-	Holder string    // observed holder, "" if none
-	Expiry time.Time // local deadline while this node leads, else zero
+	Holder string // observed holder, "" if none
+	// HolderID is different for every process that acquires the lease; "" if nobody
+	// holds it.
+	HolderID string
+	Expiry   time.Time // local deadline while this node leads, else zero
+	// Former names the last other holder that is gone, or out of sight with the store,
+	// FormerSeen is until when it is known to have led; "" if there was none.
+	Former     string
+	FormerSeen time.Time
 	// Detail holds the backend's own fields of the API's lease block.
 	Detail map[string]any
 }
@@ -247,17 +254,23 @@ func (v *View) ConflictingPolicies() []string { return v.conflictingPolicies }
 func (v *View) ConflictsWith(instanceID string) bool { return v.conflictingInstances[instanceID] }
 
 // isMe reports whether an elected name means this process. A stopping node is never
-// in an electorate; if its name is, a namesake is meant.
+// in an electorate; if its name is, a namesake is meant. So it is if another process
+// holds the lease.
 func (v *View) isMe(elected string) bool {
-	return elected != "" && elected == v.state.NodeName && !v.state.Stopping
+	return elected != "" && elected == v.state.NodeName && !v.state.Stopping && !v.heldElsewhere()
+}
+
+// heldElsewhere reports whether another process is seen to hold the lease.
+func (v *View) heldElsewhere() bool {
+	l := v.state.Lease
+	return l != nil && l.Fresh && !l.Leading && !l.Own && l.Holder != ""
 }
 
 // availableHolder is the lease form of the never-skip rule: whoever can see a holder
 // defers to it, whoever can't runs the job.
 func (v *View) availableHolder() string {
-	l := v.state.Lease
-	if l.Fresh && !l.Leading && !l.Own && l.Holder != "" {
-		return l.Holder
+	if v.heldElsewhere() {
+		return v.state.Lease.Holder
 	}
 	if v.state.Stopping {
 		return ""

@@ -307,7 +307,7 @@ func TestViewLease(t *testing.T) {
 		{"nobody holds", lease(Lease{Fresh: true}, false), "", false, true, true},
 		{"store gone", lease(Lease{Holder: "b"}, false), "", false, false, true},
 		{"own deadline passed", lease(Lease{Fresh: true, Own: true, Holder: "a"}, false), "a", false, true, true},
-		{"a namesake holds", lease(Lease{Fresh: true, Holder: "a"}, false), "a", false, true, true},
+		{"a namesake holds", lease(Lease{Fresh: true, Holder: "a"}, false), "a", false, true, false},
 		{"stopping holder", lease(Lease{Fresh: true, Leading: true, Own: true, Holder: "a"}, true), "a", false, true, false},
 		{"stopping, store gone", lease(Lease{}, true), "", false, false, false},
 	} {

@@ -144,6 +144,12 @@ func sameProcess(node string, before, now *election.View) bool {
 		if v == nil {
 			return ""
 		}
+		if l := v.Lease(); l != nil {
+			if l.Fresh && l.Holder == node {
+				return l.HolderID
+			}
+			return ""
+		}
 		for _, p := range v.Peers() {
 			if p.NodeName == node && p.Status.Fresh() {
 				return p.InstanceID
@@ -213,6 +219,9 @@ func (d *Dispatcher) elsewhere(v election.Decision) bool {
 func (d *Dispatcher) inheritsFrom(f *parkedFiring) bool {
 	if d.view == nil || f.verdict.Owner == "" {
 		return false
+	}
+	if l := d.view.Lease(); l != nil {
+		return l.Former == f.verdict.Owner && f.at.After(l.FormerSeen)
 	}
 	found := false
 	for _, peer := range d.view.Peers() {
