@@ -67,7 +67,7 @@ func (n *Node) Start() {
 	words := append(slices.Clone(n.prefix), Binary(n.tb), "agent", "-config-dir", n.configDir())
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = processAttributes()
+	cmd.SysProcAttr = ProcessAttributes()
 	if n.Prepare != nil {
 		n.Prepare(cmd)
 	}

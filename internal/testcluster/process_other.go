@@ -4,8 +4,8 @@ package testcluster
 
 import "syscall"
 
-// processAttributes puts an agent into a process group of its own, so that Ctrl-C in a
+// ProcessAttributes puts a process into a process group of its own, so that Ctrl-C in a
 // terminal reaches the test alone.
-func processAttributes() *syscall.SysProcAttr {
+func ProcessAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
