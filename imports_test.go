@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/pki":        {},
 	"internal/smtptest":   {},
 	"internal/testutil":   {},
+	"internal/browser":    {},
 	"internal/benchtable": {},
 	"internal/demo":       {"api"},
 	"internal/confdoc":    {"agent/config"},
@@ -61,6 +62,7 @@ var mayImport = map[string][]string{
 	"internal/testcluster":     {"agent", "api", "internal/pki"},
 	"internal/netcluster":      {"api", "gossip/votes", "internal/testcluster"},
 	"internal/e2e":             {},
+	"internal/uitest":          {},
 	"internal/nettest":         {},
 }
 
@@ -75,6 +77,8 @@ var testsMayImport = map[string][]string{
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
 	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
+	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},
+	"internal/soak":        {"internal/testcluster", "internal/netcluster"},
 	"internal/testcluster": {"election"},
 }
 

@@ -1,0 +1,127 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// stepLimit bounds one step that does not wait for the page to do something.
+const stepLimit = 30 * time.Second
+
+// Sizes of a window in CSS pixels.
+var (
+	Desktop = Size{1280, 800}
+	Phone   = Size{390, 844}
+)
+
+// Size is the size of a window.
+type Size struct{ Width, Height int64 }
+
+// Options say how a page is looked at.
+type Options struct {
+	Size  Size // the zero value is Desktop
+	Dark  bool // what the system prefers
+	Touch bool // fingers, and the way phones lay pages out
+	// Still asks for reduced motion.
+	Still bool
+}
+
+// Page is one tab. Nothing that another page stored is known in it.
+type Page struct {
+	tb       testing.TB
+	ctx      context.Context
+	problems problems
+}
+
+// Open opens an empty page. When the test ends, it fails if anything went wrong in the
+// page that the test did not expect.
+func Open(tb testing.TB, o Options) *Page {
+	tb.Helper()
+	Require(tb)
+	browser, err := shared.start()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := &Page{tb: tb}
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.problems.observe))
+	p.ctx = ctx
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the page at the end:\n%s", p.describe())
+		}
+		cancel()
+		p.problems.report(tb)
+	})
+	if o.Size == (Size{}) {
+		o.Size = Desktop
+	}
+	scheme, motion := "light", "no-preference"
+	if o.Dark {
+		scheme = "dark"
+	}
+	if o.Still {
+		motion = "reduce"
+	}
+	if err := chromedp.Do(ctx); err != nil { // opens the tab, which lives as long as ctx
+		tb.Fatal(err)
+	}
+	view := []chromedp.EmulateViewportOption{}
+	if o.Touch {
+		view = append(view, chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulatePortrait)
+	}
+	p.do(watching()...)
+	p.do(
+		chromedp.EmulateViewport(o.Size.Width, o.Size.Height, view...),
+		chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme},
+				{Name: "prefers-reduced-motion", Value: motion},
+			}})
+			return err
+		}),
+	)
+	return p
+}
+
+// do runs steps within stepLimit.
+func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.tb.Helper()
+	if err := p.try(steps...); err != nil {
+		p.tb.Fatal(err)
+	}
+}
+
+func (p *Page) try(steps ...chromedp.Action[chromedp.Void]) error {
+	ctx, cancel := context.WithTimeout(p.ctx, stepLimit)
+	defer cancel()
+	return chromedp.Do(ctx, steps...)
+}
+
+// Visit loads a page and waits until it has loaded.
+func (p *Page) Visit(url string) { p.tb.Helper(); p.do(chromedp.Navigate(url)) }
+
+// Reload loads the page again.
+func (p *Page) Reload() { p.tb.Helper(); p.do(chromedp.Reload()) }
+
+// Resize changes the size of the window.
+func (p *Page) Resize(s Size) { p.tb.Helper(); p.do(chromedp.EmulateViewport(s.Width, s.Height)) }
+
+// Screenshot writes what can be seen of the page as a PNG file.
+func (p *Page) Screenshot(file string) {
+	p.tb.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, stepLimit)
+	defer cancel()
+	got, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	if err := os.WriteFile(file, got.Data, 0o644); err != nil {
+		p.tb.Fatal(err)
+	}
+}
