@@ -50,6 +50,18 @@ type Loss struct {
 	Cause  string // "" if nothing explains it
 }
 
+// Kind returns the cause without what differs between losses of one kind: names and
+// times.
+func (l Loss) Kind() string {
+	cause := l.Cause
+	if _, reason, found := strings.Cut(cause, ": "); found {
+		cause = reason
+	}
+	return durations.ReplaceAllString(cause, "a while")
+}
+
+var durations = regexp.MustCompile(`\b[0-9.]+m?s\b`)
+
 // Balance holds what ran against what was recorded. A firing that did not run is
 // explained if any node has recorded it as missed, or as kept from starting by a run of
 // its own job; if the process that it was granted to was killed after the instant, since
@@ -171,7 +183,7 @@ func (b *Balance) Unexplained() []time.Time {
 func (b *Balance) String() string {
 	causes := map[string]int{}
 	for _, l := range b.Lost {
-		causes[cmp.Or(withoutDetails(l.Cause), "unexplained")]++
+		causes[cmp.Or(l.Kind(), "unexplained")]++
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d firings: %d ran, %d entries doubled, %d lost; longest gap %v", b.Firings, b.Ran, len(b.Doubled), len(b.Lost), b.Took)
@@ -180,13 +192,3 @@ func (b *Balance) String() string {
 	}
 	return s.String()
 }
-
-// withoutDetails leaves out what differs between losses of one kind: names and times.
-func withoutDetails(cause string) string {
-	if _, reason, found := strings.Cut(cause, ": "); found {
-		cause = reason
-	}
-	return durations.ReplaceAllString(cause, "a while")
-}
-
-var durations = regexp.MustCompile(`\b[0-9.]+m?s\b`)
