@@ -18,7 +18,6 @@ export default [
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-new-func": "error",
-      "no-promise-executor-return": "error",
       "no-restricted-properties": [
         "error",
         { property: "innerHTML", message: "Markup is made of elements and text, never of strings." },
@@ -28,7 +27,7 @@ export default [
       ],
       "no-script-url": "error",
       "no-self-compare": "error",
-      "no-shadow": "error",
+      "no-shadow": ["error", { hoist: "never" }],
       "no-throw-literal": "error",
       "no-unmodified-loop-condition": "error",
       "no-unreachable-loop": "error",
