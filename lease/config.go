@@ -19,12 +19,13 @@ type Config struct {
 	Timing   Timing
 	Store    Store
 
-	// Running reports whether a job runs on this node; nil means that none does.
 	// NeedRunning reports whether a firing of the job may start only where it is known
 	// that no other node runs it (its concurrency policy is Forbid or Replace); nil
-	// means never. Both are called from several goroutines and must return quickly.
-	Running     func(job string) bool
+	// means never. Guarded lists such jobs that run on this node, or are bound to; nil
+	// means that none does. Both are called from several goroutines, with locks held,
+	// and must return quickly.
 	NeedRunning func(job string) bool
+	Guarded     func() []string
 
 	// Metrics takes counters and samples under yacron2.lease: read, renew, claim (ms
 	// each, of successful calls), failure, acquired, lost. Nil takes none.

@@ -42,10 +42,10 @@ type Store interface {
 	// Release frees the record for the next holder at once, and tells in the record
 	// that it was given up on purpose. ErrLost if it was over before.
 	Release(ctx context.Context, hold Hold) error
-	// Watch calls changed, from one goroutine, whenever the record or a mark may have
-	// changed, until ctx ends or the store ends the watch with an error. A store that
-	// cannot watch waits for the end of ctx. Watching makes takeovers faster; nothing
-	// relies on it.
+	// Watch calls changed, from one goroutine at a time, whenever another process may
+	// have changed the record or its mark, until ctx ends or the store ends the watch
+	// with an error. A store that cannot watch waits for the end of ctx. Watching makes
+	// takeovers faster; nothing relies on it.
 	Watch(ctx context.Context, changed func()) error
 
 	// Claim gives scheduled firings to this process: each that no other process was
