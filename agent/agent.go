@@ -72,14 +72,15 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	logs := newLogs(opts.Stdout, opts.Stderr)
+	instance := newInstanceID()
+	logs := newLogs(opts.Stdout, opts.Stderr, instance[8:16])
 	target, err := logs.open(logSettings(opts, cfg))
 	if err != nil {
 		return nil, err
 	}
 	logs.use(target)
 	a := &Agent{
-		opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: newInstanceID(),
+		opts: opts, logs: logs, log: logs.root.Named("agent"), node: node, instanceID: instance,
 		seen: seen, known: known,
 	}
 	a.streams.limit = int64(connectionLimit() / 2)

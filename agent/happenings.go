@@ -11,10 +11,13 @@ import (
 	"github.com/yacron2/yacron2/scheduler"
 )
 
+// eventsKept is how many of the newest events are kept.
+const eventsKept = 4096
+
 // happenings turns what the components tell into events of the API.
 type happenings struct {
 	node  string
-	list  *eventLog
+	list  *feed
 	state func() (*election.View, error) // of the cluster
 	count func(*election.View)           // is told of every view
 
@@ -24,7 +27,7 @@ type happenings struct {
 }
 
 func newHappenings(node, instance string) *happenings {
-	return &happenings{node: node, list: newEventLog(instance[:8])}
+	return &happenings{node: node, list: newFeed(instance[:8], eventsKept)}
 }
 
 // observe takes one event of the dispatcher.
@@ -65,7 +68,7 @@ func (h *happenings) observe(e scheduler.Event) {
 
 func (h *happenings) tell(e api.Event) {
 	e.Node = h.node
-	h.list.add(&e)
+	h.list.add(told{kind: e.Kind, job: e.Job, wire: &wireValue{value: &e}})
 }
 
 // viewChanged tells what is new in the cluster since it was told last.

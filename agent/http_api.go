@@ -12,6 +12,7 @@ import (
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/internal/version"
 	"github.com/yacron2/yacron2/scheduler"
+	"github.com/yacron2/yacron2/ui"
 )
 
 // The content types of most answers.
@@ -29,6 +30,7 @@ type httpAPI struct {
 	history      historyReader
 	coordination *coordination
 	happenings   *happenings
+	agentLog     *logs
 	settings     func() settings // of the configuration in effect
 	loaded       func() loadStatus
 	ready        func() error // why the agent does not do its work
@@ -37,6 +39,7 @@ type httpAPI struct {
 	work         workSlots
 	page         *page
 	scraper      scraper
+	site         *ui.Site
 }
 
 // settings is what the API needs of the configuration in effect.
@@ -47,6 +50,7 @@ type settings struct {
 	cluster  *config.Cluster // nil: none is configured
 	headers  []config.Header // extra headers of successful answers
 	metrics  bool            // the metrics are served
+	ui       bool            // the dashboard is served
 }
 
 // routes lists every route of the API.
@@ -68,12 +72,15 @@ func (a *httpAPI) routes() router {
 		{method: http.MethodPost, pattern: "/jobs/{name}/pause", handler: a.pause},
 		{method: http.MethodPost, pattern: "/jobs/{name}/resume", handler: a.resume},
 		{method: http.MethodGet, pattern: "/events", handler: a.events},
+		{method: http.MethodGet, pattern: "/monitor", handler: a.monitor, scope: scopeOperate},
 		{method: http.MethodGet, pattern: "/cluster", handler: a.cluster},
 		{method: http.MethodGet, pattern: "/fleet", handler: a.fleet},
 		{method: http.MethodGet, pattern: "/openapi.yaml", handler: a.description},
 		{method: http.MethodGet, pattern: pathMetrics, handler: a.metrics, on: a.metricsOn},
 		{method: http.MethodGet, pattern: "/config/status", handler: a.configStatus},
 		{method: http.MethodPost, pattern: "/reload", handler: a.reloadConfig},
+		{method: http.MethodGet, pattern: pathPage, handler: a.dashboard, on: a.dashboardOn},
+		{method: http.MethodGet, pattern: pathFiles + "{file}", handler: a.dashboardFile, on: a.dashboardOn},
 	}
 }
 

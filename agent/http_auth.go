@@ -77,7 +77,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if t == nil {
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), tokenContext{}, t.name))
+		r = r.WithContext(context.WithValue(r.Context(), tokenContext{}, t))
 	}
 	// A page of another site can make a browser send requests that change something,
 	// to a machine that only this browser reaches. Browsers say so; other clients say
@@ -117,7 +117,7 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) *token {
 		plainStatus(w, r, http.StatusUnauthorized)
 		return nil
 	case t.scope == scopeRead && r.Method != http.MethodGet && r.Method != http.MethodHead:
-		plainText(w, r, http.StatusForbidden, "this token may only read")
+		plainText(w, r, http.StatusForbidden, mayOnlyRead)
 		return nil
 	}
 	return t
@@ -142,11 +142,24 @@ func (g *guard) find(secret string) *token {
 	return found
 }
 
-// tokenContext is the key under which the context of a request holds its token's name.
+// tokenContext is the key under which the context of a request holds its token.
 type tokenContext struct{}
 
 // tokenOf returns the name of a request's token, "" without one.
 func tokenOf(r *http.Request) string {
-	name, _ := r.Context().Value(tokenContext{}).(string)
-	return name
+	if t, ok := r.Context().Value(tokenContext{}).(*token); ok {
+		return t.name
+	}
+	return ""
 }
+
+// scopeOf returns what a request may do: everything where no token is needed.
+func scopeOf(r *http.Request) scope {
+	if t, ok := r.Context().Value(tokenContext{}).(*token); ok {
+		return t.scope
+	}
+	return scopeOperate
+}
+
+// mayOnlyRead is the reason for which a token of scope read is refused.
+const mayOnlyRead = "this token may only read"

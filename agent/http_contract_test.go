@@ -151,6 +151,11 @@ func (x *contractRun) answers() {
 		{"GET", "/jobs/none/logs", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"GET", "/events", nil, "", 200, "text/event-stream", ""},
 		{"GET", "/events?kind=x", nil, "", 400, "text/plain; charset=utf-8", "there is no kind"},
+		{"GET", "/monitor", nil, "", 200, "text/event-stream", ""},
+		{"GET", "/monitor?level=Debug&last=5", asJSON, "", 200, "text/event-stream", ""},
+		{"GET", "/monitor?level=high", asJSON, "", 400, contentTypeJSON, `{"error":"there is no level 'high': the levels are trace,`},
+		{"GET", "/monitor?level=off", nil, "", 400, "text/plain; charset=utf-8", "there is no level 'off'"},
+		{"GET", "/monitor?last=1025", nil, "", 400, "text/plain; charset=utf-8", "last must be a number from 0 to 1024, not '1025'"},
 		{"GET", "/metrics", nil, "", 200, "text/plain; version=0.0.4; charset=utf-8", "# HELP "},
 		{"GET", "/openapi.yaml", nil, "", 200, "application/yaml", "openapi: 3.1.0\n"},
 		{"GET", "/cluster", nil, "", 200, contentTypeJSON, `{"enabled":false,"peers":[]}`},
@@ -173,6 +178,16 @@ func (x *contractRun) answers() {
 		{"POST", "/jobs/off/resume", nil, "", 409, "text/plain; charset=utf-8", "job 'off' is not paused"},
 		{"POST", "/jobs/none/resume", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"POST", "/reload", nil, "", 200, contentTypeJSON, `{"state":"loaded","trigger":"api",`},
+		{"GET", "/", nil, "", 200, "text/html; charset=utf-8", "<!doctype html>"},
+		{"GET", "/", http.Header{"If-None-Match": {"*"}}, "", 304, "", ""},
+		{"GET", "/ui/index.html", nil, "", 200, "text/html; charset=utf-8", "<!doctype html>"},
+		{"GET", "/ui/app.js", nil, "", 200, "text/javascript; charset=utf-8", ""},
+		{"GET", "/ui/theme.css", nil, "", 200, "text/css; charset=utf-8", ""},
+		{"GET", "/ui/icon.svg", nil, "", 200, "image/svg+xml; charset=utf-8", "<svg "},
+		{"GET", "/ui/icon.svg", http.Header{"If-None-Match": {"*"}}, "", 304, "", ""},
+		{"GET", "/ui/none.js", nil, "", 404, "text/plain; charset=utf-8", notFound},
+		{"GET", "/ui/ui.go", nil, "", 404, "text/plain; charset=utf-8", notFound},
+		{"GET", "/ui/", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"GET", "/nowhere", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"GET", "/jobs/", nil, "", 404, "text/plain; charset=utf-8", notFound},
 		{"DELETE", "/jobs", nil, "", 405, "text/plain; charset=utf-8", "405: Method Not Allowed"},
@@ -191,7 +206,7 @@ func (x *contractRun) answers() {
 		if step.status == 200 && step.method == "POST" && step.body == "" && got.header.Get("Content-Length") != "0" {
 			t.Errorf("%s %s: Content-Length %q", step.method, step.path, got.header.Get("Content-Length"))
 		}
-		if step.method != "GET" || strings.HasSuffix(step.path, "/events") {
+		if step.method != "GET" || step.media == "text/event-stream" && !strings.Contains(step.path, "follow=") {
 			continue
 		}
 		head := x.exchange(transport, "HEAD", step.path, step.header, "")
@@ -203,14 +218,19 @@ func (x *contractRun) answers() {
 	if got := x.exchange(transport, "POST", "/reload", nil, ""); got.status != 422 || !strings.HasPrefix(got.body, `{"state":"failed"`) {
 		t.Errorf("a reload with errors: %d %s", got.status, got.body)
 	}
-	off := startAgent(t, someJobs, "  metrics: false\n")
+	off := startAgent(t, someJobs, "  metrics: false\n  ui: false\n")
+	for _, path := range []string{"/", "/ui/app.js"} {
+		if got := x.exchange(off.transport(), "GET", path, nil, ""); got.status != 404 || got.body != notFound {
+			t.Errorf("%s of a dashboard that is off: %d %s", path, got.status, got.body)
+		}
+	}
 	if got := x.exchange(off.transport(), "GET", "/metrics", nil, ""); got.status != 404 || got.body != notFound {
 		t.Errorf("metrics that are off: %d %s", got.status, got.body)
 	}
 }
 
 // operationPath returns a path of an operation.
-func operationPath(op operation) string { return strings.ReplaceAll(op.path, "{name}", "long") }
+func operationPath(op operation) string { return strings.NewReplacer("{name}", "long", "{file}", "index.html").Replace(op.path) }
 
 // withTokens asks without one, with one that may only read, from another site, and with
 // too many wrong ones.
@@ -248,11 +268,14 @@ func (x *contractRun) withTokens() {
 			got := x.exchange(tcp, op.method, path, bearer("wrong"), "")
 			return got.status == 429 && got.header.Get("Retry-After") != ""
 		})
-		if op.method == "GET" {
+		if op.method == "GET" && !operating[op.path] {
 			continue
 		}
 		if got := x.exchange(unix, op.method, path, bearer("reading"), ""); got.status != 403 || got.body != "403: this token may only read" {
 			t.Errorf("%s with a token that may only read: %d %q", op, got.status, got.body)
+		}
+		if op.method == "GET" {
+			continue
 		}
 		foreign := bearer("secret")
 		foreign.Set("Origin", "https://evil.example")
@@ -272,7 +295,7 @@ func (x *contractRun) withTokens() {
 func (x *contractRun) withoutRoom() {
 	a := startAgent(x.t, contractJobs, "")
 	a.streams.limit = 0
-	for _, path := range []string{"/events", "/jobs/long/logs"} {
+	for _, path := range []string{"/events", "/monitor", "/jobs/long/logs"} {
 		if got := x.exchange(a.transport(), "GET", path, asJSON, ""); got.status != 503 || got.header.Get("Retry-After") == "" {
 			x.t.Errorf("%s without room: %d", path, got.status)
 		}

@@ -40,36 +40,43 @@ func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	reader, known := a.happenings.list.reader(filter, r.Header.Get("Last-Event-ID"))
-	lost := 0
-	if !known {
-		lost = -1
-	}
-	if err := a.followEvents(s, reader, lost); err != nil {
-		a.log.Trace("event stream ended", "error", err)
-	}
+	reader, known := a.happenings.list.reader(filter.wants, r.Header.Get("Last-Event-ID"), 0)
+	err := s.follow(reader, known, func(lost int) told {
+		e := api.Event{Kind: api.EventLost, At: api.At(time.Now()), Node: a.node, Lost: &lost}
+		return told{kind: e.Kind, wire: &wireValue{value: e}}
+	})
+	a.log.Trace("event stream ended", "error", err)
 }
 
-// followEvents sends events until the reader goes away. lost is how many are missing
-// before the first, -1 if nobody knows.
-func (a *httpAPI) followEvents(s *eventStream, reader *eventReader, lost int) error {
+// eventFilter is what a reader wants.
+type eventFilter struct {
+	job   string          // "": of all jobs, and those that are of none
+	kinds map[string]bool // nil: all
+}
+
+func (f eventFilter) wants(t *told) bool {
+	return (f.job == "" || f.job == t.job) && (f.kinds == nil || f.kinds[t.kind])
+}
+
+// follow sends what a reader gets of its feed until it goes away, and returns why. What
+// is sent in place of what is lost says how many, 0 if nobody knows: so it begins if known
+// is false.
+func (s *eventStream) follow(reader *feedReader, known bool, inPlace func(lost int) told) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	sent := time.Now()
-	var events []numberedEvent
+	gap, lost := !known, 0
+	var list []numbered
 	for {
-		if lost != 0 {
-			e := api.Event{Kind: api.EventLost, At: api.At(time.Now()), Node: a.node, Lost: new(max(lost, 0))}
-			if err := s.add("", api.EventLost, e); err != nil {
-				return err
-			}
+		if gap {
+			list = slices.Insert(list, 0, numbered{told: inPlace(lost)})
 		}
-		for _, e := range events {
-			data, err := e.wire.bytes()
+		for _, t := range list {
+			data, err := t.wire.bytes()
 			if err != nil {
 				return err
 			}
-			s.addData(e.id, e.kind, data)
+			s.addData(t.id, t.kind, data)
 		}
 		silence := time.Since(sent)
 		if s.buf.Len() == 0 && silence >= pingInterval {
@@ -88,7 +95,8 @@ func (a *httpAPI) followEvents(s *eventStream, reader *eventReader, lost int) er
 		}
 		wait, cancel := context.WithTimeout(s.ctx, pingInterval-silence)
 		var err error
-		events, lost, err = reader.wait(wait)
+		list, lost, err = reader.wait(wait)
+		gap = lost > 0
 		cancel()
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err

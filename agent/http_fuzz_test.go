@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,8 @@ func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/jobs/boot/why", "at=2026-03-01T00:00:00%2B01:00", "*/*", "", "")
 	f.Add("GET", "/jobs/boot/logs", "follow=false", "text/event-stream", "x-5", "")
 	f.Add("GET", "/events", "kind=role,missed&job=boot", "text/event-stream", "0123-7", "")
+	f.Add("GET", "/monitor", "level=TRACE&last=7", "text/event-stream", "0123-7", "")
+	f.Add("GET", "/monitor", "level=critical&last=+1e3", "application/json", "-", "")
 	f.Add("GET", "/metrics", "", "application/openmetrics-text", "", "")
 	f.Add("HEAD", "/jobs/a%2Fb%20%C3%BC", "%zz;=&&", "application/json;q=0", "\xff", "")
 	a, c := fuzzAgent(f), theContract(f)
@@ -65,7 +68,7 @@ func FuzzRequest(f *testing.F) {
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", strings.NewReader(body))
 		r.Method, r.URL = method, u
 		r.Header = http.Header{"Authorization": {"Bearer secret"}, "Accept": {accept}, "Last-Event-Id": {lastEvent}}
-		if op := c.find(method, u.EscapedPath()); op != nil && (strings.HasSuffix(op.path, "/logs") || op.path == "/events") {
+		if op := c.find(method, u.EscapedPath()); op != nil && (strings.HasSuffix(op.path, "/logs") || slices.Contains([]string{"/events", "/monitor"}, op.path)) {
 			cancel()
 		}
 		defer cancel()

@@ -16,6 +16,7 @@ type route struct {
 	pattern string // segments; {name} matches one segment and is percent-decoded
 	handler http.HandlerFunc
 	on      func() bool // nil: always there
+	scope   scope       // that a token must have beyond what the method takes
 }
 
 // allow is the value of the Allow header for a route.
@@ -44,6 +45,10 @@ func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !route.serves(r.Method) {
 			allow = append(allow, route.allow())
 			continue
+		}
+		if route.scope > scopeOf(r) {
+			plainText(w, r, http.StatusForbidden, mayOnlyRead)
+			return
 		}
 		for key, value := range values {
 			r.SetPathValue(key, value)

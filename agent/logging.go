@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -27,6 +28,7 @@ type logs struct {
 
 	mu      sync.Mutex // held while a line is written
 	current *logTarget
+	monitor *monitor
 }
 
 var _ hclog.SinkAdapter = (*logs)(nil)
@@ -38,10 +40,11 @@ type logTarget struct {
 	file  *logFile // nil: a stream
 }
 
-// newLogs returns a log that goes nowhere until a target is in use.
-func newLogs(stdout, stderr io.Writer) *logs {
+// newLogs returns a log that goes nowhere until a target is in use. epoch tells the lines
+// of this process from those of any other.
+func newLogs(stdout, stderr io.Writer, epoch string) *logs {
 	l := &logs{
-		stdout: stdout, stderr: stderr,
+		stdout: stdout, stderr: stderr, monitor: newMonitor(epoch),
 		// The root itself writes nothing: only the sink does, which is told of all the
 		// same.
 		root: hclog.NewInterceptLogger(&hclog.LoggerOptions{
@@ -53,13 +56,18 @@ func newLogs(stdout, stderr io.Writer) *logs {
 	return l
 }
 
-// Accept writes one line to the target in use.
+// Accept writes one line to the target in use, and keeps it for those who follow.
 func (l *logs) Accept(name string, level hclog.Level, msg string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current != nil {
 		l.current.sink.Accept(name, level, msg, args...)
 	}
+	now := time.Now()
+	if l.monitor.expire(now) {
+		l.admit()
+	}
+	l.monitor.record(now, name, level, msg, args)
 }
 
 // logSettings is what the options and the configuration together say of the log.
@@ -105,8 +113,9 @@ func (l *logs) use(t *logTarget) {
 	l.mu.Lock()
 	old := l.current
 	l.current = t
+	l.monitor.own = t.level
+	l.admit()
 	l.mu.Unlock()
-	l.root.SetLevel(t.level)
 	if old != nil {
 		// All its lines are written; an error comes too late to be of use.
 		_ = old.close()

@@ -16,6 +16,7 @@ import (
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
 	"github.com/yacron2/yacron2/scheduler/report"
+	"github.com/yacron2/yacron2/ui"
 )
 
 // webStopLimit bounds how long answers under way may hold up the end of the process.
@@ -81,6 +82,10 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	if err := a.expose(reporter.Dropped); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
+	site, err := ui.New()
+	if err != nil {
+		return err
+	}
 	a.web = newWebServer(log.Named("http"), (&httpAPI{
 		log:          log.Named("http"),
 		node:         a.node,
@@ -88,12 +93,14 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		history:      hist,
 		coordination: a.coordination,
 		happenings:   a.happenings,
+		agentLog:     a.logs,
 		settings:     a.settings,
 		loaded:       a.loadStatus,
 		ready:        a.ready,
 		slots:        &a.streams,
 		work:         newWorkSlots(),
 		page:         a.page(),
+		site:         site,
 		reload: func(ctx context.Context) error {
 			return a.ReloadFor(ctx, TriggerAPI)
 		},
@@ -181,6 +188,7 @@ func (a *Agent) settings() settings {
 	if cfg.Web != nil {
 		s.headers = cfg.Web.Headers
 		s.metrics = cfg.Web.Metrics.Enabled
+		s.ui = cfg.Web.UI
 	}
 	return s
 }
@@ -207,6 +215,9 @@ func webSettings(web *config.Web) (webConfig, error) {
 	}
 	if web.Metrics.Enabled && web.Metrics.Public {
 		out.open = append(out.open, pathMetrics)
+	}
+	if web.UI {
+		out.open = append(out.open, dashboardPaths()...)
 	}
 	out.listen = web.Listen
 	out.certFile, out.keyFile = web.CertFile, web.KeyFile

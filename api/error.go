@@ -57,6 +57,9 @@ func StatusOf(err error) int {
 type UnreachableError struct {
 	Address string
 	Err     error
+	// Began says that the answer, a stream, had begun: the agent was there, and went
+	// away.
+	Began bool
 }
 
 // Error names the address and what went wrong there.

@@ -31,7 +31,9 @@ func TestClientEvents(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	// An agent that goes away is an error.
-	if err := c.Events(t.Context(), EventFilter{}, func(Event) error { return nil }); !errors.Is(err, io.ErrUnexpectedEOF) || asked != "/events" || after != "" {
+	err = c.Events(t.Context(), EventFilter{}, func(Event) error { return nil })
+	var gone *UnreachableError
+	if !errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &gone) || !gone.Began || asked != "/events" || after != "" {
 		t.Errorf("asked %s after %q: %v", asked, after, err)
 	}
 }

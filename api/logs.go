@@ -136,8 +136,14 @@ func (c *Client) events(ctx context.Context, path, after string, take func(messa
 			return err
 		}
 	}
-	if err := scanner.Err(); err != nil {
-		return c.unreachable(ctx, err)
+	err = scanner.Err()
+	if err == nil {
+		err = io.ErrUnexpectedEOF
 	}
-	return c.unreachable(ctx, io.ErrUnexpectedEOF)
+	err = c.unreachable(ctx, err)
+	var gone *UnreachableError
+	if errors.As(err, &gone) {
+		gone.Began = true
+	}
+	return err
 }

@@ -44,6 +44,7 @@ func entries() []entry {
 		{"fleet", sectionCluster, func(m Meta) cli.Command { return &fleetCommand{Meta: m} }, argNone},
 		{"why", sectionCluster, func(m Meta) cli.Command { return &whyCommand{Meta: m} }, argJob},
 		{"events", sectionCluster, func(m Meta) cli.Command { return &eventsCommand{Meta: m} }, argNone},
+		{"monitor", sectionCluster, func(m Meta) cli.Command { return &monitorCommand{Meta: m} }, argNone},
 		{"reload", sectionCluster, func(m Meta) cli.Command { return &reloadCommand{Meta: m} }, argNone},
 		{"job", "", jobGroup, argNone},
 		{"job list", sectionCluster, func(m Meta) cli.Command { return &jobListCommand{Meta: m} }, argNone},
