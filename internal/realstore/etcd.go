@@ -190,14 +190,19 @@ func (e *Etcd) client(user EtcdUser, endpoints ...string) *clientv3.Client {
 	config := clientv3.Config{Endpoints: endpoints, DialTimeout: callLimit, Logger: zap.NewNop(),
 		Username: user.Name, Password: user.Password}
 	if e.options.TLS {
-		config.TLS = &tls.Config{RootCAs: e.Certificates.CA.Pool(),
-			Certificates: []tls.Certificate{e.Certificates.issue(e.tb, "harness").TLS()}}
+		config.TLS = e.tlsConfig()
 	}
 	client, err := clientv3.New(config)
 	if err != nil {
 		e.tb.Fatal(err)
 	}
 	return client
+}
+
+// tlsConfig is that of a client which is let in.
+func (e *Etcd) tlsConfig() *tls.Config {
+	return &tls.Config{RootCAs: e.Certificates.CA.Pool(),
+		Certificates: []tls.Certificate{e.Certificates.issue(e.tb, "harness").TLS()}}
 }
 
 // enableUsers makes the users and turns authentication on; from then on the harness is
