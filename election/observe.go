@@ -82,6 +82,9 @@ func Observe(row Peer, self Self, o Observation) Peer {
 		// about it: N would grow.
 		next.InstanceID = row.InstanceID
 	}
+	if next.InstanceID == row.InstanceID {
+		next.Skew = row.Skew
+	}
 	return next
 }
 
@@ -98,6 +101,7 @@ func fail(row Peer, f Failure) Peer {
 	row.QuorateVouched = nil
 	row.RanRebootJobs = nil
 	row.RebootHolders = nil
+	row.Skew = nil
 	switch {
 	case row.Status == StatusSelf:
 		// It is still this process that is listed there, reached or not.

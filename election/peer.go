@@ -63,4 +63,8 @@ type Peer struct {
 	DeclaredPolicy      Distribution      // "": not told
 	DeclaredElectLeader *bool             // nil: not told
 	Stopping            bool
+
+	// Skew compares the peer's clock with this node's; nil: not measured since the peer
+	// was reached, or this is another process than the one that was. A failure drops it.
+	Skew *Skew
 }

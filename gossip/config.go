@@ -72,6 +72,10 @@ type Config struct {
 	// session.opened, exchange.done, exchange.failed, packet.dropped, claim (ms).
 	Metrics metrics.MetricSink // nil: none
 
+	// Now reads the wall clock that is compared with those of the peers, and by which a
+	// Voter that New makes votes; nil is time.Now.
+	Now func() time.Time
+
 	// For tests: where connections come from and go to.
 	listen func(addr string) (net.Listener, error)
 	dial   dialFunc

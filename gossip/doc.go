@@ -17,6 +17,7 @@
 //	    'p'            packets of memberlist, u16 length before each; one per session
 //	    'm'            a stream of memberlist: push/pull, fallback ping
 //	    'r'            one request and its answer, u32 length before each
+//	    't'            questions of one byte for the time, 16 bytes in answer to each
 //
 // Which instance a configured host is, is learnt from the hello of the session that
 // was dialled to that host, and from nowhere else.
@@ -34,6 +35,12 @@
 // vote are those of package election. All votes of a process, for peers and for itself,
 // go through its one Voter, which may keep them in a VoteStore. A claim is answered only
 // on a session whose certificate names the host that the claimant is bound to.
+//
+// # Clocks
+//
+// Claims rest on clocks that are close to each other. On every session that this node
+// dialled it asks the peer for the time now and then, and shows by how much its clock
+// is ahead, give or take half of what the round trip took. Nothing is decided by that.
 //
 // # Peers are members, not friends
 //

@@ -102,6 +102,12 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *lockedBuffer) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
+}
+
 func (l *lockedBuffer) has(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -55,6 +55,7 @@ type linkEnv struct {
 	// learnt takes the @reboot jobs that a peer of the same job set knows to have run.
 	learnt func(r *election.Report)
 	count  func(name ...string)
+	now    func() time.Time // to be compared with the peer's clock
 }
 
 // link is this node's own connection to one configured peer: it keeps a session open,
@@ -68,6 +69,7 @@ type link struct {
 	kick    chan struct{}   // dial now
 	want    chan struct{}   // an extra exchange
 	renew   chan struct{}   // the credentials changed
+	compare chan struct{}   // look at the peer's clock
 	rounds  chan *roundCall // a scheduled round
 	failed  int             // dials or first exchanges failed in a row
 	dialled time.Time
@@ -89,7 +91,8 @@ func newLink(env *linkEnv, row int, host string) *link {
 	return &link{
 		linkEnv: env, row: row, host: host, server: serverName(host),
 		kick: make(chan struct{}, 1), want: make(chan struct{}, 1), renew: make(chan struct{}, 1),
-		rounds: make(chan *roundCall, 1),
+		compare: make(chan struct{}, 1),
+		rounds:  make(chan *roundCall, 1),
 	}
 }
 
@@ -200,6 +203,7 @@ func (l *link) serve(ctx context.Context, s *session) {
 		return
 	}
 	l.pace.ran(time.Now(), true)
+	l.compareClock(s)
 	var due <-chan time.Time
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -219,6 +223,9 @@ func (l *link) serve(ctx context.Context, s *session) {
 				timer.Reset(l.pace.wait(time.Now()) + rand.N(jitterMax))
 				due = timer.C
 			}
+			continue
+		case <-l.compare:
+			l.compareClock(s)
 			continue
 		case <-due:
 			due, extra = nil, true

@@ -114,6 +114,9 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Metrics == nil {
 		cfg.Metrics = &metrics.BlackholeSink{}
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	if cfg.listen == nil {
 		cfg.listen = listenTCP
 	}
@@ -131,13 +134,14 @@ func New(cfg Config) (*Manager, error) {
 		if m.voter, err = NewVoter(nil); err != nil {
 			return nil, err
 		}
+		m.voter.wall = cfg.Now
 	}
 	m.voter.setJobSet(cfg.JobSetID)
 	m.table = newTable(&m.cfg, m.voter.told, m.changed)
 	m.registry = &registry{table: m.table}
 	env := &linkEnv{
 		table: m.table, registry: m.registry, creds: m.creds, hello: m.hello, timeout: cfg.ConnectTimeout,
-		dial: (&net.Dialer{}).DialContext, handler: m, log: m.log, join: m.join, learnt: m.learnt, count: m.count,
+		dial: (&net.Dialer{}).DialContext, handler: m, log: m.log, join: m.join, learnt: m.learnt, count: m.count, now: cfg.Now,
 	}
 	if cfg.dial != nil {
 		env.dial = cfg.dial

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -98,8 +99,22 @@ func closed(t testing.TB, s io.Reader) []byte {
 	return data
 }
 
-// serveRogue plays a configured peer: it answers every exchange with the same bytes.
+// serveRogue plays a configured peer: it answers every exchange with the same bytes,
+// and knows no other streams, as a peer of the first version.
 func serveRogue(t *testing.T, c *testCluster, host string, answer []byte) {
+	t.Helper()
+	serveManners(t, c, host, manners{hello: hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()}, answer: answer})
+}
+
+// manners is how a rogue behaves that is dialled.
+type manners struct {
+	hello  any
+	answer []byte              // to an exchange
+	clock  func(*yamux.Stream) // serves questions for the time; nil: does not know them
+}
+
+// serveManners plays a configured peer.
+func serveManners(t *testing.T, c *testCluster, host string, as manners) {
 	t.Helper()
 	certFile, keyFile := c.issueNames(host, host)
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -122,7 +137,7 @@ func serveRogue(t *testing.T, c *testCluster, host string, answer []byte) {
 			if err != nil {
 				return
 			}
-			wg.Go(func() { serveRogueConn(conn, answer, done) })
+			wg.Go(func() { as.serve(conn, done) })
 		}
 	})
 	t.Cleanup(func() {
@@ -132,9 +147,13 @@ func serveRogue(t *testing.T, c *testCluster, host string, answer []byte) {
 	})
 }
 
-func serveRogueConn(conn net.Conn, answer []byte, done <-chan struct{}) {
+func (as *manners) serve(conn net.Conn, done <-chan struct{}) {
 	defer conn.Close()
-	if err := writeHello(conn, hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()}); err != nil {
+	body, err := json.Marshal(as.hello)
+	if err != nil {
+		return
+	}
+	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(body))), body...)); err != nil {
 		return
 	}
 	if _, err := readHello(conn); err != nil {
@@ -164,12 +183,20 @@ func serveRogueConn(conn net.Conn, answer []byte, done <-chan struct{}) {
 		wg.Go(func() {
 			defer stream.Close()
 			kind := make([]byte, 1)
-			if _, err := io.ReadFull(stream, kind); err != nil || kind[0] != kindMemberlist {
-				<-mux.CloseChan() // packets; their end would be the end of the session
+			if _, err := io.ReadFull(stream, kind); err != nil {
 				return
 			}
-			_, _ = stream.Read(make([]byte, 1))
-			_, _ = stream.Write(answer)
+			switch kind[0] {
+			case kindPackets:
+				<-mux.CloseChan() // their end would be the end of the session
+			case kindMemberlist:
+				_, _ = stream.Read(make([]byte, 1))
+				_, _ = stream.Write(as.answer)
+			case kindClock:
+				if as.clock != nil {
+					as.clock(stream)
+				}
+			}
 		})
 	}
 }

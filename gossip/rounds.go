@@ -7,7 +7,7 @@ import (
 	"github.com/yacron2/yacron2/election"
 )
 
-// checkEvery is how often certificates and old votes are looked at, at least.
+// checkEvery is how often certificates, clocks and old votes are looked at, at least.
 const checkEvery = time.Minute
 
 // From expiryWarning before its end on, this node's certificate is warned about once in
@@ -46,8 +46,12 @@ func (m *Manager) runRounds(ctx context.Context) {
 	}
 }
 
-// check looks at the certificate files and forgets old votes.
+// check looks at the certificate files and the clocks of the peers, and forgets old
+// votes.
 func (m *Manager) check() {
+	for _, l := range m.links {
+		signal(l.compare)
+	}
 	if err := m.ReloadCertificates(); err != nil {
 		m.log.Warn("keeping the certificates in use", "error", err)
 	}

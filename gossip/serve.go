@@ -46,8 +46,12 @@ func (m *Manager) handlePacket(s *session, packet []byte) { m.transport.deliver(
 
 // handleStream serves a stream that a peer opened.
 func (m *Manager) handleStream(s *session, kind byte, stream *muxStream) {
-	if kind == kindMemberlist {
+	switch kind {
+	case kindMemberlist:
 		m.transport.deliverStream(stream)
+		return
+	case kindClock:
+		m.tellTime(stream)
 		return
 	}
 	defer stream.Close()

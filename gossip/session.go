@@ -21,6 +21,7 @@ const (
 	kindPackets    = 'p'
 	kindMemberlist = 'm'
 	kindRequest    = 'r'
+	kindClock      = 't'
 )
 
 // The bounds of one session.
@@ -34,7 +35,7 @@ const (
 // sessionHandler is what a session does with what arrives.
 type sessionHandler interface {
 	handlePacket(s *session, packet []byte)
-	// handleStream serves a stream of kind m or r; it returns when done with it, or
+	// handleStream serves a stream of kind m, r or t; it returns when done with it, or
 	// hands it on and returns. Either way, the stream is closed by whoever has it.
 	handleStream(s *session, kind byte, stream *muxStream)
 }
@@ -59,6 +60,8 @@ type session struct {
 	wg     sync.WaitGroup
 	slots  chan struct{} // one per stream of the peer
 	paired atomic.Bool   // the one packet stream exists
+
+	comparing atomic.Bool // the peer's clock is being compared with this node's
 
 	requests chan struct{} // one per request of the peer
 }
@@ -196,7 +199,7 @@ func (s *session) serve(stream *muxStream) {
 			return
 		}
 		s.runPackets(stream)
-	case kindMemberlist, kindRequest:
+	case kindMemberlist, kindRequest, kindClock:
 		s.handler.handleStream(s, kind[0], stream)
 	default:
 		stream.Close()

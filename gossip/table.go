@@ -216,6 +216,22 @@ func schemeOf(jobSetID string) string {
 	return jobSetID[:i]
 }
 
+// compared notes what a comparison of this node's clock with that of the peer in row i
+// gave. instance is the one of the session.
+func (t *table) compared(i int, instance string, ahead, maxError time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &t.rows[i].peer
+	if t.closed || p.InstanceID != instance || !p.Status.Fresh() {
+		return
+	}
+	before := t.view().Peers()[i].Skew // as it is shown
+	p.Skew = election.Compare(p.Skew, ahead, maxError)
+	if before == nil || before.Excessive != p.Skew.Excessive || (p.Skew.Ahead/2-before.Ahead/2).Abs() >= clockNews/2 { // halves fit, whatever they are
+		t.publish()
+	}
+}
+
 // fail records that the peer in row i was not reached, or not trusted.
 func (t *table) fail(i int, f election.Failure, scheduled bool, now time.Time) {
 	t.mu.Lock()

@@ -28,6 +28,7 @@ type VoteStore interface {
 type Voter struct {
 	store   VoteStore // nil: in memory
 	started time.Time // for the monotonic clock
+	wall    func() time.Time
 
 	mu    sync.Mutex // held while votes are written: one batch, one answer
 	votes *election.Votes
@@ -45,7 +46,7 @@ type oneShots struct {
 // NewVoter returns a voter that starts now, with the votes that store has from an
 // earlier life; a nil store keeps them in memory.
 func NewVoter(store VoteStore) (*Voter, error) {
-	v := &Voter{store: store, started: time.Now(), votes: election.NewVotes()}
+	v := &Voter{store: store, started: time.Now(), wall: time.Now, votes: election.NewVotes()}
 	if store != nil {
 		votes, lowWater, known, err := store.Load()
 		if err != nil {
@@ -61,8 +62,7 @@ func NewVoter(store VoteStore) (*Voter, error) {
 
 // clock reads both clocks.
 func (v *Voter) clock() election.Clock {
-	now := time.Now()
-	return election.Clock{Wall: now.Round(0), Uptime: now.Sub(v.started)}
+	return election.Clock{Wall: v.wall().Round(0), Uptime: time.Since(v.started)}
 }
 
 // judge answers a request and records the votes it casts; an answer is only returned

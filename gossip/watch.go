@@ -2,8 +2,10 @@ package gossip
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -33,6 +35,7 @@ type watcher struct {
 	conflict   string
 	statuses   []election.Status
 	distrust   []string // per peer: why it was untrusted
+	skewed     []bool   // per peer: its clock was warned about
 	degenerate bool
 	seen       bool
 }
@@ -89,6 +92,7 @@ func (w *watcher) seePeers(v *election.View) {
 	peers := v.Peers()
 	if w.statuses == nil {
 		w.statuses, w.distrust = make([]election.Status, len(peers)), make([]string, len(peers))
+		w.skewed = make([]bool, len(peers))
 		for i := range w.statuses {
 			w.statuses[i] = election.StatusUnknown
 		}
@@ -97,6 +101,7 @@ func (w *watcher) seePeers(v *election.View) {
 	for i := range peers {
 		p := &peers[i]
 		listed = listed || p.Status == election.StatusSelf
+		w.seeClock(i, p)
 		was := w.statuses[i]
 		// A certificate may be replaced by one that is wrong in another way.
 		if p.Status == was && (p.Status != election.StatusUntrusted || p.LastError == w.distrust[i]) {
@@ -121,6 +126,21 @@ func (w *watcher) seePeers(v *election.View) {
 		w.log.Warn("the peer list names this node itself: the cluster has two nodes, and if either fails no Leader job runs anywhere; remove the entry and add a node")
 	}
 	w.degenerate = degenerate
+}
+
+// seeClock logs when a peer's clock gets too far from this node's, and when it is back.
+// While it can't be measured, nothing is known, and nothing said.
+func (w *watcher) seeClock(i int, p *election.Peer) {
+	if p.Skew == nil || p.Skew.Excessive == w.skewed[i] {
+		return
+	}
+	w.skewed[i] = p.Skew.Excessive
+	args := []any{"peer", p.Host, "node", p.NodeName, "ahead", p.Skew.Ahead.Round(time.Microsecond), "within", p.Skew.Error.Round(time.Microsecond)}
+	if p.Skew.Excessive {
+		w.log.Warn(fmt.Sprintf("the peer's clock and this node's are too far apart: claims need clocks within %v of each other", election.ClockSkew), args...)
+	} else {
+		w.log.Info("the peer's clock is close to this node's again", args...)
+	}
 }
 
 // warnAboutSize warns once about a size that gains nothing.
