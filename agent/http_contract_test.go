@@ -181,7 +181,7 @@ func (x *contractRun) answers() {
 		{"GET", "/", nil, "", 200, "text/html; charset=utf-8", "<!doctype html>"},
 		{"GET", "/", http.Header{"If-None-Match": {"*"}}, "", 304, "", ""},
 		{"GET", "/ui/index.html", nil, "", 200, "text/html; charset=utf-8", "<!doctype html>"},
-		{"GET", "/ui/app.js", nil, "", 200, "text/javascript; charset=utf-8", ""},
+		{"GET", "/ui/store.js", nil, "", 200, "text/javascript; charset=utf-8", ""},
 		{"GET", "/ui/theme.css", nil, "", 200, "text/css; charset=utf-8", ""},
 		{"GET", "/ui/icon.svg", nil, "", 200, "image/svg+xml; charset=utf-8", "<svg "},
 		{"GET", "/ui/icon.svg", http.Header{"If-None-Match": {"*"}}, "", 304, "", ""},

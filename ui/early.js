@@ -1,0 +1,10 @@
+// Runs before the first paint, so that the page never shows in the wrong theme. The
+// rest of it is theme.js.
+(function () {
+  try {
+    var theme = JSON.parse(localStorage.getItem('yacron2.theme') || '"system"');
+    document.documentElement.dataset.theme = theme;
+  } catch {
+    document.documentElement.dataset.theme = 'system';
+  }
+})();
