@@ -71,8 +71,14 @@ type Store interface {
 	// DropMarks removes the marks of processes that are gone.
 	DropMarks(ctx context.Context, instances []string) error
 
+	// Tidy removes what the holder of the record has to remove from time to time, such
+	// as old claims. now is the wall clock's, clock a steady one's. It is called about
+	// once a minute, never by two goroutines at once.
+	Tidy(ctx context.Context, hold Hold, now time.Time, clock time.Duration) error
+
 	// Reload takes over credentials and certificates whose files changed, and returns
-	// why it could not; then the ones in use stay.
+	// why it could not; then the ones in use stay. It is called about once a minute, and
+	// does nothing if nothing changed.
 	Reload() error
 	// Close gives back what the store holds. It does not release the record.
 	Close() error
