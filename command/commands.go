@@ -65,6 +65,7 @@ func entries() []entry {
 		{"tls cert", "", tlsCertGroup, argNone},
 		{"tls cert create", sectionFiles, func(m Meta) cli.Command { return &tlsCertCreateCommand{Meta: m} }, argNone},
 		{"tls inspect", sectionFiles, func(m Meta) cli.Command { return &tlsInspectCommand{Meta: m} }, argPaths},
+		{"size", sectionFiles, func(m Meta) cli.Command { return &sizeCommand{Meta: m} }, argNone},
 		{"completion", sectionFiles, func(m Meta) cli.Command { return &completionCommand{Meta: m} }, argShell},
 		{"version", sectionFiles, func(m Meta) cli.Command { return &versionCommand{Meta: m} }, argNone},
 	}
