@@ -230,7 +230,9 @@ func (x *contractRun) answers() {
 }
 
 // operationPath returns a path of an operation.
-func operationPath(op operation) string { return strings.NewReplacer("{name}", "long", "{file}", "index.html").Replace(op.path) }
+func operationPath(op operation) string {
+	return strings.NewReplacer("{name}", "long", "{file}", "index.html").Replace(op.path)
+}
 
 // withTokens asks without one, with one that may only read, from another site, and with
 // too many wrong ones.
