@@ -26,6 +26,8 @@ type Options struct {
 	Distribution string
 	Interval     int // seconds, 0 for the agent's default
 	DriftAfter   int
+	// Web and Token are those of the Settings of all nodes.
+	Web, Token string
 	// Durable gives each node a data directory.
 	Durable bool
 	// Places says where the nodes are; nil leaves them on the loopback interface.
@@ -68,6 +70,7 @@ func New(tb testing.TB, o Options) *Cluster {
 	for _, name := range o.Names {
 		s, prefix := place(name)
 		s.NodeName, s.ElectLeader, s.Distribution = name, !o.NoElection, o.Distribution
+		s.Web, s.Token = o.Web, o.Token
 		s.Interval, s.DriftAfter, s.Alone = o.Interval, o.DriftAfter, len(o.Names) == 1
 		if o.Durable {
 			s.DataDir = filepath.Join(c.Dir, name, "data")
@@ -125,7 +128,7 @@ func (c *Cluster) newNode(folder string, s Settings) *Node {
 	}
 	n.WriteCA(c.CA)
 	n.WriteCertificate(c.CA, GoodCertificate(s.NodeName))
-	client, err := api.NewClient(api.ClientConfig{Address: s.API()})
+	client, err := api.NewClient(api.ClientConfig{Address: s.API(), Token: s.Token})
 	if err != nil {
 		c.tb.Fatal(err)
 	}

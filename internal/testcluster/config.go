@@ -23,6 +23,11 @@ type Settings struct {
 	Interval     int    // seconds
 	DriftAfter   int    // rounds
 
+	// Web is further keys of the web section, one a line, without indentation.
+	Web string
+	// Token is what the node's client sends.
+	Token string
+
 	// DataDir is where the node keeps what outlives its process; "" for nowhere.
 	DataDir string
 	// Alone leaves the cluster section out.
@@ -47,6 +52,9 @@ func (s Settings) yaml(tls string) string {
 		fmt.Fprintf(&b, "%s%s: %s\n", strings.Repeat("  ", indent), key, value)
 	}
 	b.WriteString("web:\n  listen:\n    - " + strconv.Quote(s.API()) + "\n")
+	for key := range strings.Lines(s.Web) {
+		b.WriteString("  " + strings.TrimSuffix(key, "\n") + "\n")
+	}
 	if s.DataDir != "" {
 		line(0, "dataDir", strconv.Quote(s.DataDir))
 	}
