@@ -28,6 +28,7 @@ type metrics struct {
 
 	delay    *prometheus.HistogramVec
 	claims   *prometheus.CounterVec
+	asked    prometheus.Counter // claims
 	decided  *prometheus.CounterVec
 	reloads  *prometheus.CounterVec
 	problems prometheus.Counter // of scrapes
@@ -54,6 +55,9 @@ func newMetrics(registry *prometheus.Registry, now time.Time) (*metrics, error) 
 	m.claims = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "yacron2_claims_total", Help: "Firings for which this node asked the cluster, by the verdict; late: there was none in time.",
 	}, []string{"verdict"})
+	m.asked = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "yacron2_claims_asked_total", Help: "Firings that this node asked the cluster for, each as often as it was asked for.",
+	})
 	m.decided = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "yacron2_firings_total", Help: "Firings that came due on this node, by what was decided.",
 	}, []string{"outcome"})
@@ -76,7 +80,7 @@ func newMetrics(registry *prometheus.Registry, now time.Time) (*metrics, error) 
 		m.reloads.WithLabelValues(result)
 	}
 	for _, c := range []prometheus.Collector{
-		m.delay, m.claims, m.decided, m.reloads, m.problems,
+		m.delay, m.claims, m.asked, m.decided, m.reloads, m.problems,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := registry.Register(c); err != nil {
@@ -105,7 +109,7 @@ var decidedOutcomes = []string{
 }
 
 // expose shows what is counted together with the state of the moment.
-func (a *Agent) expose(dropped func() uint64) error {
+func (a *Agent) expose(reports reportCounts) error {
 	if a.opts.ProcessMetrics {
 		if err := a.counts.takeProcess(); err != nil {
 			return err
@@ -117,7 +121,7 @@ func (a *Agent) expose(dropped func() uint64) error {
 		settings: a.settings,
 		jobs:     func() []*scheduler.Job { return a.config.Load().Jobs },
 		cluster:  a.coordination.State,
-		dropped:  dropped,
+		reports:  reports,
 		expiries: func() []expiry { return ends.of(a.config.Load()) },
 	}))
 }
@@ -143,6 +147,8 @@ func (m *metrics) observe(e scheduler.Event) {
 	switch e.Kind {
 	case scheduler.FiringDecided, scheduler.RebootRetired:
 		m.observeDecision(e.Decision)
+	case scheduler.ClaimsAsked:
+		m.asked.Add(float64(e.Asked))
 	case scheduler.RunStarted:
 		if !e.Firing.IsZero() && (e.Trigger == scheduler.TriggerSchedule || e.Trigger == scheduler.TriggerLate) {
 			m.delay.WithLabelValues(string(e.Trigger)).Observe(max(0, e.At.Sub(e.Firing)).Seconds())

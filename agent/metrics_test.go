@@ -250,6 +250,8 @@ func TestMetricsPage(t *testing.T) {
 		`yacron2_cluster_peers{status="untrusted"}`:            "0",
 		`yacron2_cluster_peers{status="drifted"}`:              "0",
 		`yacron2_claims_total{verdict="denied"}`:               "0",
+		`yacron2_reports_pending`:                              "0",
+		`yacron2_reports_failed_total`:                         "0",
 	})
 	gossip := 0
 	for series, value := range p {
@@ -261,7 +263,7 @@ func TestMetricsPage(t *testing.T) {
 		t.Error("nothing is counted of the connections to peers")
 	}
 	for _, series := range []string{
-		`yacron2_cluster_leader_transitions_total`, `yacron2_cluster_quorum_transitions_total`, "go_goroutines", "process_start_time_seconds",
+		`yacron2_claims_asked_total`, `yacron2_cluster_leader_transitions_total`, `yacron2_cluster_quorum_transitions_total`, "go_goroutines", "process_start_time_seconds",
 	} {
 		if p.number(t, series) < 1 {
 			t.Errorf("%s is %s", series, p[series])

@@ -79,7 +79,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		a.happenings.viewChanged()
 	})
 	a.happenings.state, a.happenings.count = a.coordination.State, a.counts.viewChanged
-	if err := a.expose(reporter.Dropped); err != nil {
+	if err := a.expose(reporter); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	site, err := ui.New()

@@ -127,6 +127,7 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, min(limit, claimCall))
 	defer cancel()
+	d.records.event(Event{Kind: ClaimsAsked, At: d.now(), Asked: len(ask)})
 	verdicts := c.Claim(ctx, request)
 
 	d.mu.Lock()

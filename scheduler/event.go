@@ -21,6 +21,7 @@ const (
 	FiringDecided EventKind = "firing-decided" // Decision is set
 	RebootRetired EventKind = "reboot-retired" // a pending one-shot will not run here; Decision is set
 	ViewChanged   EventKind = "view-changed"   // the coordinator has a new view
+	ClaimsAsked   EventKind = "claims-asked"   // the cluster is asked for Asked firings, new or once more
 	ClockStepped  EventKind = "clock-stepped"  // the wall clock was set by Step
 )
 
@@ -44,5 +45,6 @@ type Event struct {
 
 	Missed   *history.Missed
 	Decision *Decided
+	Asked    int
 	Step     time.Duration
 }

@@ -145,6 +145,7 @@ func (d *Dispatcher) claimReboots(c Coordinator, asked []*pendingReboot) {
 		request[i] = election.Firing{Job: p.name}
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
+	d.records.event(Event{Kind: ClaimsAsked, At: d.now(), Asked: len(asked)})
 	verdicts := c.Claim(ctx, request)
 	cancel()
 	again := false

@@ -17,6 +17,7 @@ type lanes struct {
 	mu      sync.Mutex // guards what follows
 	byKey   map[string]*lane
 	bytes   int
+	work    int // how many wait or are under way
 	dropped uint64
 	closed  bool
 	workers sync.WaitGroup
@@ -51,6 +52,7 @@ func (l *lanes) add(key string, width int, w work) bool {
 		l.byKey[key] = n
 	}
 	l.bytes += w.size
+	l.work++
 	n.queue = append(n.queue, w)
 	if n.active < width {
 		n.active++
@@ -77,6 +79,7 @@ func (l *lanes) serve(key string, n *lane) {
 		w.do()
 		l.mu.Lock()
 		l.bytes -= w.size
+		l.work--
 		l.mu.Unlock()
 	}
 }
@@ -89,6 +92,13 @@ func (l *lanes) close() {
 }
 
 func (l *lanes) wait() { l.workers.Wait() }
+
+// pending counts the work that waits or is under way.
+func (l *lanes) pending() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.work
+}
 
 func (l *lanes) drops() uint64 {
 	l.mu.Lock()

@@ -90,6 +90,9 @@ func (b *bench) wantFailure(t *testing.T, texts ...string) {
 	if len(lines) != 1 {
 		t.Fatalf("%d failures logged, want 1:\n%s", len(lines), b.log.String())
 	}
+	if n := b.Failed(); n != 1 {
+		t.Errorf("%d failures counted", n)
+	}
 	for _, text := range texts {
 		if !strings.Contains(lines[0], text) {
 			t.Errorf("%q is missing in %s", text, lines[0])

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -68,6 +69,7 @@ type Reporter struct {
 	lanes     *lanes
 	templates templates
 	http      *http.Client
+	failed    atomic.Uint64
 
 	ctx      context.Context // of deliveries
 	cancel   context.CancelFunc
@@ -160,6 +162,12 @@ func (r *Reporter) dropped(kind, job string) {
 // Dropped returns how many reports and statsd lines found no room.
 func (r *Reporter) Dropped() uint64 { return r.lanes.drops() }
 
+// Pending returns how many reports and statsd lines wait or are under way.
+func (r *Reporter) Pending() int { return r.lanes.pending() }
+
+// Failed returns how many reports were not delivered, after all attempts.
+func (r *Reporter) Failed() uint64 { return r.failed.Load() }
+
 // deliver sends one report, with a few attempts, and logs its failure once.
 func (r *Reporter) deliver(d delivery, report *Report) {
 	ctx, cancel := context.WithTimeout(r.ctx, r.limits.report)
@@ -172,6 +180,7 @@ func (r *Reporter) deliver(d delivery, report *Report) {
 	if err == nil {
 		return
 	}
+	r.failed.Add(1)
 	log := []any{"job", report.Job, "hook", string(report.Hook), "reporter", d.kind(), "error", newRedactor(secrets...).error(err)}
 	if report.RunID != "" {
 		log = append(log, "run", report.RunID)

@@ -55,11 +55,17 @@ func TestQueueIsBounded(t *testing.T) {
 	if n := b.Dropped(); n < 50 || n > 50+laneWidth {
 		t.Errorf("%d dropped", n)
 	}
+	if n := b.Pending(); n != laneLength+laneWidth+50-int(b.Dropped()) {
+		t.Errorf("%d wait or are under way", n)
+	}
 	if n := strings.Count(b.log.String(), "a report was dropped"); n != 1 {
 		t.Errorf("told %d times", n)
 	}
 	close(hang)
 	b.lanes.wait()
+	if b.Pending() != 0 || b.Failed() != 0 {
+		t.Errorf("in the end %d wait, %d failed", b.Pending(), b.Failed())
+	}
 
 	big := failed("big")
 	big.Stdout.Text = strings.Repeat("x", queueBytes)
