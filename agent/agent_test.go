@@ -56,7 +56,7 @@ func startAgent(t *testing.T, jobs, web string) *testAgent {
 }
 
 // startNode is startAgent with a node's name and further files.
-func startNode(t *testing.T, name, jobs, web string, files map[string]string) *testAgent {
+func startNode(t *testing.T, name, jobs, web string, files map[string]string, change ...func(*Options)) *testAgent {
 	t.Helper()
 	a := &testAgent{t: t, dir: t.TempDir(), log: &lockedBuffer{}}
 	// Socket paths are short: the test's own folder may not be.
@@ -71,7 +71,11 @@ func startNode(t *testing.T, name, jobs, web string, files map[string]string) *t
 	for file, text := range files {
 		a.write(file, text)
 	}
-	a.Agent, err = New(Options{ConfigDirs: []string{a.dir}, NodeName: name, Stdout: a.log, Stderr: a.log})
+	o := Options{ConfigDirs: []string{a.dir}, NodeName: name, Stdout: a.log, Stderr: a.log}
+	for _, f := range change {
+		f(&o)
+	}
+	a.Agent, err = New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

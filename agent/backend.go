@@ -118,6 +118,7 @@ func (a *Agent) gossipConfig(cluster *config.Cluster) gossip.Config {
 	g.NeedRunning = a.needRunning
 	g.Summaries = a.summaries
 	g.Metrics = a.counts.sink
+	g.Now = a.opts.now
 	g.Logger = a.logs.root
 	return g
 }

@@ -14,8 +14,9 @@ import (
 )
 
 // startCluster runs agents with the same jobs as a gossip cluster; more is added to
-// their cluster sections.
-func startCluster(t *testing.T, nodes int, jobs, more string) []*testAgent {
+// their cluster sections. change may replace the options of the agents that it is given
+// the number of.
+func startCluster(t *testing.T, nodes int, jobs, more string, change ...func(i int, o *Options)) []*testAgent {
 	t.Helper()
 	now := time.Now()
 	ca, err := pki.NewCA(pki.CAOptions{CommonName: "test CA", NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0)})
@@ -59,7 +60,11 @@ func startCluster(t *testing.T, nodes int, jobs, more string) []*testAgent {
 				text += "    - host: " + address + "\n"
 			}
 		}
-		agents[i] = startNode(t, name, jobs, "", map[string]string{"cluster.yaml": text})
+		agents[i] = startNode(t, name, jobs, "", map[string]string{"cluster.yaml": text}, func(o *Options) {
+			for _, f := range change {
+				f(i, o)
+			}
+		})
 	}
 	return agents
 }

@@ -90,15 +90,20 @@ func (h *happenings) viewChanged() {
 	for _, p := range view.Peers() {
 		m := api.Member{
 			Host: p.Host, NodeName: api.NullString(p.NodeName), Status: string(p.Status),
-			LastError: api.NullString(p.LastError), Stopping: p.Stopping,
+			LastError: api.NullString(p.LastError), Stopping: p.Stopping, Clock: apiClock(p.Skew),
 		}
 		h.members[p.Host] = m
 		// What an error says changes from attempt to attempt: its text alone is no news.
-		if old, ok := before[p.Host]; !ok || old.Status != m.Status || old.NodeName != m.NodeName || old.Stopping != m.Stopping {
+		// Nor is how far the clocks are apart, unless that begins or ends to matter.
+		if old, ok := before[p.Host]; !ok || old.Status != m.Status || old.NodeName != m.NodeName || old.Stopping != m.Stopping ||
+			clockOff(&old) != clockOff(&m) {
 			h.tell(api.Event{Kind: api.EventMember, At: at, Member: &m})
 		}
 	}
 }
+
+// clockOff reports whether a peer's clock is known to be too far off.
+func clockOff(m *api.Member) bool { return m.Clock != nil && m.Clock.Excessive }
 
 // roleOf says what this node is in the cluster; a nil view is none.
 func roleOf(v *election.View, failure error) api.Role {

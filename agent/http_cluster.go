@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/election"
@@ -68,7 +69,18 @@ func apiCluster(v *election.View) api.Cluster {
 			MismatchStreak: p.MismatchStreak,
 			InstanceID:     p.InstanceID,
 			Stopping:       p.Stopping,
+			Clock:          apiClock(p.Skew),
 		})
 	}
 	return c
+}
+
+// apiClock puts a comparison of clocks into its wire form; nil is none.
+func apiClock(s *election.Skew) *api.Clock {
+	if s == nil {
+		return nil
+	}
+	return &api.Clock{
+		Ahead: s.Ahead.Round(time.Microsecond).Seconds(), Within: s.Error.Round(time.Microsecond).Seconds(), Excessive: s.Excessive,
+	}
 }

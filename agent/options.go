@@ -3,6 +3,7 @@ package agent
 import (
 	"io"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -30,6 +31,9 @@ type Options struct {
 	// ProcessMetrics also shows what libraries count for the whole process, such as
 	// memberlist. One agent of a process can have that.
 	ProcessMetrics bool
+
+	// For tests: the wall clock that peers get to see; nil is that of the machine.
+	now func() time.Time
 }
 
 func (o *Options) fill() {

@@ -78,6 +78,17 @@ type Peer struct {
 	// The rest is absent where it is not known.
 	InstanceID string `json:"instance_id,omitempty"`
 	Stopping   bool   `json:"stopping,omitempty"`
+	// Clock compares the peer's clock with that of the answering node. Versions that
+	// can't be asked for the time have none.
+	Clock *Clock `json:"clock,omitempty"`
+}
+
+// Clock is by how much the clock of a peer is ahead. Times are in seconds.
+type Clock struct {
+	Ahead  float64 `json:"ahead"`  // negative: behind
+	Within float64 `json:"within"` // how far off Ahead may be, at most
+	// Excessive: the clocks are further apart than claims of firings allow.
+	Excessive bool `json:"excessive"`
 }
 
 // clusterWire is Cluster without its methods.

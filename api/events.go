@@ -16,7 +16,7 @@ const (
 	EventRunAbandoned = "run-abandoned" // a retry was given up; Run is set
 	EventMissed       = "missed"        // a firing did not run; Missed is set
 	EventRole         = "role"          // leadership, quorum or a conflict changed; Role is set
-	EventMember       = "member"        // a peer's status changed; Member is set
+	EventMember       = "member"        // a peer's status or clock changed; Member is set
 	EventReload       = "reload"        // the configuration was read; Reload is set
 	EventLost         = "lost"          // events are missing here; Lost is set
 )
@@ -74,13 +74,14 @@ type Role struct {
 	Error               string   `json:"error,omitempty"` // why a configured cluster does not take part
 }
 
-// Member is a peer whose status changed.
+// Member is a peer whose status changed, or whose clock got too far off or came back.
 type Member struct {
 	Host      string     `json:"host"`
 	NodeName  NullString `json:"node_name"`
 	Status    string     `json:"status"`
 	LastError NullString `json:"last_error"`
 	Stopping  bool       `json:"stopping,omitempty"`
+	Clock     *Clock     `json:"clock,omitempty"` // absent if it is not known
 }
 
 // Reload is what became of an attempt to load the configuration.

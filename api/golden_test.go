@@ -56,7 +56,7 @@ func sampleEvents() []Event {
 			Enabled: true, Conflict: true, Stopping: true, ConflictNames: []string{"n"}, ConflictingSizes: []int{5}, ConflictingPolicies: []string{"x"},
 		}},
 		{Kind: EventRole, At: At(noon), Node: "n", Role: &Role{Error: "address in use"}},
-		{Kind: EventMember, At: At(noon), Node: "n", Member: &Member{Host: "b:1", NodeName: "b", Status: PeerAgreed, Stopping: true}},
+		{Kind: EventMember, At: At(noon), Node: "n", Member: &Member{Host: "b:1", NodeName: "b", Status: PeerAgreed, Stopping: true, Clock: &Clock{Ahead: 2.5, Within: 0.001, Excessive: true}}},
 		{Kind: EventReload, At: At(noon), Node: "n", Reload: &Reload{State: ConfigLoaded, Trigger: "api", JobSetID: "v1:00", Jobs: 3, Warnings: 1}},
 		{Kind: EventLost, At: At(noon), Node: "n", Lost: new(0)},
 	}
@@ -102,7 +102,7 @@ func TestGolden(t *testing.T) {
 			PolicyConflict: true, ConflictingPolicies: []string{"distribution 'spread' != 'single-leader'"},
 			Quorate: true, Leader: "yacron-a", IsLeader: true, Agreeing: 2, InstanceID: "00", Stopping: true,
 			Peers: []Peer{
-				{Host: "b:1", Status: PeerAgreed, JobSetID: "v1:00", NodeName: "yacron-b", LastSeen: At(noon), InstanceID: "11", Stopping: true},
+				{Host: "b:1", Status: PeerAgreed, JobSetID: "v1:00", NodeName: "yacron-b", LastSeen: At(noon), InstanceID: "11", Stopping: true, Clock: &Clock{Ahead: -0.25, Within: 0.000125}},
 				{Host: "c:1", Status: PeerUnreachable, LastError: "refused", MismatchStreak: 2},
 			},
 		}, new(Cluster)},

@@ -97,6 +97,9 @@ func eventText(e *api.Event) (subject, text string) {
 		if e.Member.Stopping {
 			text += ", stopping"
 		}
+		if clock := e.Member.Clock; clock != nil && clock.Excessive {
+			text += ", clock " + clockText(clock)
+		}
 	case e.Reload != nil:
 		text = fmt.Sprintf("%s (%s): %s, %s, %s", e.Reload.State, e.Reload.Trigger,
 			count(e.Reload.Jobs, "job"), count(e.Reload.Errors, "error"), count(e.Reload.Warnings, "warning"))

@@ -35,6 +35,7 @@ func someEvents() []api.Event {
 		of(api.Event{Kind: api.EventRole, Role: &api.Role{Error: "address in use"}}),
 		of(api.Event{Kind: api.EventRole, Role: &api.Role{}}),
 		of(api.Event{Kind: api.EventMember, Member: &api.Member{Host: "b:1", NodeName: "yacron-b", Status: api.PeerAgreed, Stopping: true}}),
+		of(api.Event{Kind: api.EventMember, Member: &api.Member{Host: "d:1", Status: api.PeerAgreed, Clock: &api.Clock{Ahead: 5.1, Within: 0.0001, Excessive: true}}}),
 		of(api.Event{Kind: api.EventMember, Member: &api.Member{Host: "c:1", Status: api.PeerUnreachable, LastError: "refused"}}),
 		of(api.Event{Kind: api.EventReload, Reload: &api.Reload{State: api.ConfigFailed, Trigger: "api", Jobs: 3, Errors: 1}}),
 		of(api.Event{Kind: api.EventLost, Lost: new(3)}),

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"flag"
+	"fmt"
 	"slices"
 
 	"github.com/yacron2/yacron2/api"
@@ -35,6 +36,9 @@ Lists the nodes of the cluster as the agent asked sees them.
   untrusted    its certificate, or ours over there, was not accepted
   conflict     another process with the name of the agent asked
 
+CLOCK is by how much the clock of a node is ahead of that of the agent asked.
+Leader jobs need clocks within 2 seconds of each other.
+
 A quorum is made of agreement in both directions: do not derive it by counting.
 An agent without a cluster has no members to list, which is no error. A cluster
 that is configured but does not run is one, and gives exit code 1.`, c.flags())
@@ -49,6 +53,7 @@ type member struct {
 	LastSeen  api.Instant    `json:"last_seen"`
 	LastError api.NullString `json:"last_error"`
 	Stopping  bool           `json:"stopping"`
+	Clock     *api.Clock     `json:"clock"` // null while it is not known
 }
 
 // membership is the JSON form of the list.
@@ -104,9 +109,9 @@ func (c *membersCommand) Run(args []string) int {
 		if m.Host == "" {
 			host, seen = "(asked)", "now"
 		}
-		rows[i] = []string{host, string(m.Node), status, shortID(string(m.JobSetID)), seen, string(m.LastError)}
+		rows[i] = []string{host, string(m.Node), status, shortID(string(m.JobSetID)), seen, clockText(m.Clock), string(m.LastError)}
 	}
-	table(c.Stdout, []string{"HOST", "NODE", "STATUS", "JOB SET", "LAST SEEN", "LAST ERROR"}, rows)
+	table(c.Stdout, []string{"HOST", "NODE", "STATUS", "JOB SET", "LAST SEEN", "CLOCK", "LAST ERROR"}, rows)
 	return code
 }
 
@@ -126,10 +131,22 @@ func (c *membersCommand) members(cluster *api.Cluster) []member {
 	for _, p := range cluster.Peers {
 		list = append(list, member{
 			Host: api.NullString(p.Host), Node: p.NodeName, Status: p.Status, JobSetID: p.JobSetID,
-			LastSeen: p.LastSeen, LastError: p.LastError, Stopping: p.Stopping,
+			LastSeen: p.LastSeen, LastError: p.LastError, Stopping: p.Stopping, Clock: p.Clock,
 		})
 	}
 	return list
+}
+
+// clockText says by how much a clock is ahead, as exactly as that is known.
+func clockText(c *api.Clock) string {
+	if c == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%+.3fs", c.Ahead)
+	if c.Within >= 0.001 {
+		text += fmt.Sprintf(" ±%.3fs", c.Within)
+	}
+	return text
 }
 
 func (c *membersCommand) headline(cluster *api.Cluster) {
@@ -140,6 +157,11 @@ func (c *membersCommand) headline(cluster *api.Cluster) {
 	}
 	for _, text := range conflicts(cluster) {
 		rows = append(rows, [2]string{"CONFLICT", text})
+	}
+	for _, p := range cluster.Peers {
+		if p.Clock != nil && p.Clock.Excessive {
+			rows = append(rows, [2]string{"CLOCKS", fmt.Sprintf("%s differs by %s: claims need clocks within 2 s of each other", p.Host, clockText(p.Clock))})
+		}
 	}
 	pairs(c.Stdout, rows)
 	if cluster.Lease != nil {

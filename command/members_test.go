@@ -16,7 +16,7 @@ func threeNodes() api.Cluster {
 		Enabled: true, Backend: "gossip", NodeName: "yacron-a", JobSetID: someID, ClusterSize: 3, Quorum: 2, ElectLeader: true,
 		Distribution: api.SingleLeader, Quorate: true, Leader: "yacron-a", IsLeader: true, Agreeing: 3,
 		Peers: []api.Peer{
-			{Host: "b.example:8443", Status: api.PeerAgreed, JobSetID: someID, NodeName: "yacron-b", LastSeen: api.At(noon.Add(-300 * time.Millisecond))},
+			{Host: "b.example:8443", Status: api.PeerAgreed, JobSetID: someID, NodeName: "yacron-b", LastSeen: api.At(noon.Add(-300 * time.Millisecond)), Clock: &api.Clock{Ahead: 0.00012, Within: 0.00031}},
 			{Host: "c.example:8443", Status: api.PeerAgreed, JobSetID: someID, NodeName: "yacron-c", LastSeen: api.At(noon.Add(-4 * time.Second))},
 		},
 	}
@@ -34,7 +34,7 @@ func troubled() api.Cluster {
 	c.Peers = []api.Peer{
 		{Host: "b.example:8443", Status: api.PeerUnreachable, JobSetID: someID, NodeName: "yacron-b", LastSeen: api.At(noon.Add(-3 * time.Hour)),
 			LastError: "dial tcp: connection refused\n\x1b[2Jover two lines"},
-		{Host: "c.example:8443", Status: api.PeerDrifted, JobSetID: "v1:00ff", NodeName: "yacron-\x1b]0;c", LastSeen: api.At(noon.Add(time.Second)), Stopping: true},
+		{Host: "c.example:8443", Status: api.PeerDrifted, JobSetID: "v1:00ff", NodeName: "yacron-\x1b]0;c", LastSeen: api.At(noon.Add(time.Second)), Stopping: true, Clock: &api.Clock{Ahead: -3.25, Within: 0.0126, Excessive: true}},
 		{Host: "d.example:8443", Status: api.PeerUnknown},
 	}
 	return c
