@@ -18,8 +18,15 @@ type collected struct {
 	settings func() settings
 	jobs     func() []*scheduler.Job
 	cluster  func() (*election.View, error)
-	dropped  func() uint64 // reports
+	reports  reportCounts
 	expiries func() []expiry
+}
+
+// reportCounts is what the reporters count.
+type reportCounts interface {
+	Pending() int
+	Dropped() uint64
+	Failed() uint64
 }
 
 // series is a metric family that the collector gives out.
@@ -40,13 +47,15 @@ func counterSeries(name, help string, labels ...string) series {
 
 // catalog lists every series of the collector.
 type catalog struct {
-	info, start, jobSet, jobCounts       series
-	reloadOK, reloadedAt, reportsDropped series
-	certificate                          series
-	clusterEnabled, leaderTransitions    series
-	quorumTransitions, clusterInfo       series
-	size, quorum, quorate, isLeader      series
-	leaderInfo, conflict, peers, skew    series
+	info, start, jobSet, jobCounts    series
+	reloadOK, reloadedAt              series
+	reportsPending                    series
+	reportsDropped, reportsFailed     series
+	certificate                       series
+	clusterEnabled, leaderTransitions series
+	quorumTransitions, clusterInfo    series
+	size, quorum, quorate, isLeader   series
+	leaderInfo, conflict, peers, skew series
 }
 
 func newCatalog() catalog {
@@ -58,7 +67,9 @@ func newCatalog() catalog {
 
 		reloadOK:       gaugeSeries("config_last_reload_successful", "Whether the newest attempt to read the configuration succeeded."),
 		reloadedAt:     gaugeSeries("config_last_reload_success_timestamp_seconds", "When the configuration was last read with success, in Unix time."),
+		reportsPending: gaugeSeries("reports_pending", "Reports that wait or are under way."),
 		reportsDropped: counterSeries("reports_dropped_total", "Reports that found no room in their queue."),
+		reportsFailed:  counterSeries("reports_failed_total", "Reports that were not delivered, after all attempts."),
 		certificate:    gaugeSeries("certificate_expiry_timestamp_seconds", "When a certificate that this agent uses ends, in Unix time.", "use"),
 
 		clusterEnabled:    gaugeSeries("cluster_enabled", "Whether this agent takes part in a cluster."),
@@ -95,7 +106,8 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 
 func (c *catalog) all() []series {
 	return []series{
-		c.info, c.start, c.jobSet, c.jobCounts, c.reloadOK, c.reloadedAt, c.reportsDropped, c.certificate,
+		c.info, c.start, c.jobSet, c.jobCounts, c.reloadOK, c.reloadedAt,
+		c.reportsPending, c.reportsDropped, c.reportsFailed, c.certificate,
 		c.clusterEnabled, c.leaderTransitions, c.quorumTransitions, c.clusterInfo, c.size, c.quorum,
 		c.quorate, c.isLeader, c.leaderInfo, c.conflict, c.peers, c.skew,
 	}
@@ -167,7 +179,9 @@ func (c *collector) agent(s samples) {
 		s.addBool(&c.reloadOK, files.good)
 	}
 	s.addTime(&c.reloadedAt, files.goodAt)
-	s.add(&c.reportsDropped, float64(c.dropped()))
+	s.add(&c.reportsPending, float64(c.reports.Pending()))
+	s.add(&c.reportsDropped, float64(c.reports.Dropped()))
+	s.add(&c.reportsFailed, float64(c.reports.Failed()))
 	for _, e := range c.expiries() {
 		s.addTime(&c.certificate, e.at, label("use", e.use))
 	}
