@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"lease/etcd":       {"election", "lease"},
 	"lease/kubernetes": {"election", "lease"},
 	"lease/consul":     {"election", "lease"},
+	"lease/leasetest":  {"election", "lease", "internal/realstore", "internal/testcluster"},
 	"scheduler":        {"election", "scheduler/..."},
 
 	"scheduler/run":     {},
@@ -75,6 +76,9 @@ var testsMayImport = map[string][]string{
 	"internal/confdoc":     {"scheduler/report"},
 	"scheduler/report":     {"internal/smtptest"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
+	"lease/etcd":           {"lease/leasetest", "internal/realstore", "internal/testcluster"},
+	"lease/kubernetes":     {"lease/leasetest", "internal/realstore", "internal/testcluster"},
+	"lease/consul":         {"lease/leasetest", "internal/realstore", "internal/testcluster"},
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
 	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
 	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},

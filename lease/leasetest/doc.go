@@ -1,0 +1,8 @@
+// Package leasetest has the tests that every store of package lease must pass, on the
+// real store wherever there is one. [Run] asks the Store itself, one call after the
+// other; [RunManagers] lets several nodes lead, claim and give up by it; [RunFaults]
+// breaks the store, and the way to it, under them.
+//
+// Over each of these clusters two things are watched all the time: that no two nodes act
+// as the leader, and that no firing is given to two processes.
+package leasetest
