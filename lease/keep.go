@@ -15,6 +15,8 @@ const (
 	rewatch, rewatchMax = 200 * time.Millisecond, 10 * time.Second
 	// tries is how often in a row a record that looks free is asked for.
 	tries = 3
+	// chores is how often the store is tidied, and its credentials looked at.
+	chores = time.Minute
 	// unmarked is how soon a finished job leaves the mark of a process that does not
 	// lead: the leader waits for it.
 	unmarked = time.Second
@@ -94,7 +96,37 @@ func (m *Manager) pass(ctx context.Context) time.Duration {
 		return wait
 	}
 	m.upkeep(ctx)
+	m.chore(ctx)
 	return m.rest()
+}
+
+// chore does what is due once in a while.
+func (m *Manager) chore(ctx context.Context) {
+	m.mu.Lock()
+	now := m.clock()
+	if now-m.choreAt < chores {
+		m.mu.Unlock()
+		return
+	}
+	m.choreAt = now
+	hold := m.hold
+	m.mu.Unlock()
+	switch err := m.store.Reload(); {
+	case err == nil:
+		m.reloadFailure = ""
+	case err.Error() != m.reloadFailure:
+		m.reloadFailure = err.Error()
+		m.log.Warn("the store's credentials have changed and cannot be used; the ones in use stay", "error", err)
+	}
+	if hold == nil {
+		return
+	}
+	err := m.call(ctx, "tidy", m.cfg.Timing.Call, func(ctx context.Context) error {
+		return m.store.Tidy(ctx, *hold, m.cfg.Now(), now)
+	})
+	if err != nil {
+		m.log.Debug("the store was not tidied", "error", err)
+	}
 }
 
 // rest is the pause until something is due.
@@ -114,7 +146,7 @@ func (m *Manager) rest() time.Duration {
 	if m.stale {
 		wait = 0
 	}
-	return max(wait, 0)
+	return min(max(wait, 0), chores)
 }
 
 // call runs one call of the store within its limit, and measures it.

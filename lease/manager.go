@@ -72,6 +72,9 @@ type Manager struct {
 	lastLeader string
 	wasLeading bool
 	wasFresh   bool
+
+	choreAt       time.Duration
+	reloadFailure string // only of the goroutine that passes
 }
 
 // New returns a Manager of cfg. It touches nothing yet. The Manager owns the store from
@@ -122,6 +125,7 @@ func (m *Manager) Start(ctx context.Context) error {
 		"instance", m.cfg.Identity.InstanceID, "duration", m.cfg.Timing.Duration)
 	run, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
+	m.choreAt = m.clock()
 	pause := m.pass(ctx)
 	m.workers.Go(func() { m.keep(run, pause) })
 	m.workers.Go(func() { m.watch(run) })

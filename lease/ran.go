@@ -68,6 +68,18 @@ func (r RanRecord) Add(jobSetID, job, instance string) RanRecord {
 	return RanRecord{sets: sets}
 }
 
+// Sets returns how many job sets the record remembers.
+func (r RanRecord) Sets() int { return len(r.sets) }
+
+// DropOldest returns the record without the job set that was not added to for longest,
+// for a store without room for all.
+func (r RanRecord) DropOldest() RanRecord {
+	if len(r.sets) == 0 {
+		return r
+	}
+	return RanRecord{sets: r.sets[1:]}
+}
+
 // Encode returns the record as it is stored.
 func (r RanRecord) Encode() ([]byte, error) {
 	if r.sets == nil {
