@@ -45,7 +45,7 @@ func (m *Manager) Claim(ctx context.Context, firings []election.Firing) []electi
 		}
 		m.claimThese(ctx, firings, promised, verdicts, false)
 	}
-	m.metrics.AddSample([]string{"yacron2", "gossip", "claim"}, float32(time.Since(began).Seconds()*1000))
+	m.sample(began, "claim")
 	return verdicts
 }
 

@@ -68,8 +68,10 @@ type Config struct {
 	Voter *Voter
 
 	Logger hclog.Logger // nil: silent
-	// Metrics takes counters and samples under yacron2.gossip: session.dialled,
-	// session.opened, exchange.done, exchange.failed, packet.dropped, claim (ms).
+	// Metrics takes what is counted and measured, under yacron2.gossip. Counters:
+	// session.dialled, session.opened, session.accepted, exchange.done, exchange.failed,
+	// packet.dropped. Samples in milliseconds: round, claim. Gauges: sessions, with the
+	// label direction (outgoing, inbound).
 	Metrics metrics.MetricSink // nil: none
 
 	// Now reads the wall clock that is compared with those of the peers, and by which a

@@ -138,7 +138,7 @@ func New(cfg Config) (*Manager, error) {
 	}
 	m.voter.setJobSet(cfg.JobSetID)
 	m.table = newTable(&m.cfg, m.voter.told, m.changed)
-	m.registry = &registry{table: m.table}
+	m.registry = &registry{table: m.table, counted: m.countSessions}
 	env := &linkEnv{
 		table: m.table, registry: m.registry, creds: m.creds, hello: m.hello, timeout: cfg.ConnectTimeout,
 		dial: (&net.Dialer{}).DialContext, handler: m, log: m.log, join: m.join, learnt: m.learnt, count: m.count, now: cfg.Now,
@@ -429,9 +429,4 @@ func (m *Manager) learnt(r *election.Report) {
 	if r.JobSetID == m.jobs.Load().id && m.voter.learnRan(r.JobSetID, r.RanRebootJobs, r.RebootHolders) {
 		m.table.refresh()
 	}
-}
-
-// count adds one to a counter.
-func (m *Manager) count(name ...string) {
-	m.metrics.IncrCounter(append([]string{"yacron2", "gossip"}, name...), 1)
 }

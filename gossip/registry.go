@@ -15,6 +15,8 @@ const (
 // registry knows the open sessions and finds one to an instance.
 type registry struct {
 	table *table
+	// counted is told how many sessions there are, with the lock held.
+	counted func(outgoing, inbound int)
 
 	mu       sync.Mutex
 	sessions []*entry // oldest first
@@ -37,6 +39,7 @@ func (r *registry) add(s *session) (crowded *session) {
 	e := &entry{session: s}
 	e.authentic.Store(r.judge(s))
 	r.sessions = append(r.sessions, e)
+	r.count()
 	if s.outgoing {
 		return nil
 	}
@@ -96,6 +99,18 @@ func (r *registry) remove(s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sessions = slices.DeleteFunc(r.sessions, func(e *entry) bool { return e.session == s })
+	r.count()
+}
+
+// count tells how many sessions there are. r.mu is held.
+func (r *registry) count() {
+	outgoing := 0
+	for _, e := range r.sessions {
+		if e.outgoing {
+			outgoing++
+		}
+	}
+	r.counted(outgoing, len(r.sessions)-outgoing)
 }
 
 // route returns an open session to exactly this instance, as long as a configured host

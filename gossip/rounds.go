@@ -68,6 +68,7 @@ func (m *Manager) check() {
 // round lets every link take part and counts the round when all have. It reports
 // whether that happened before ctx ended.
 func (m *Manager) round(ctx context.Context) bool {
+	began := time.Now()
 	calls := make([]*roundCall, len(m.links))
 	for i, l := range m.links {
 		calls[i] = &roundCall{done: make(chan struct{})}
@@ -87,6 +88,7 @@ func (m *Manager) round(ctx context.Context) bool {
 	// After the links, so that new certificates have their new sessions first.
 	m.reverifyInbound()
 	m.table.update(func(_ *election.Self, s *election.State) { s.Rounds++ })
+	m.sample(began, "round")
 	return true
 }
 

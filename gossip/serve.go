@@ -28,6 +28,7 @@ func (m *Manager) serveInbound(ctx context.Context, conn *tls.Conn, proved func(
 		m.log.Warn("cannot start a session", "error", err)
 		return
 	}
+	m.count("session", "accepted")
 	if crowded := m.registry.add(s); crowded != nil {
 		crowded.close(errCrowded)
 	}
