@@ -89,11 +89,10 @@ func (a *Agent) blueprint(cfg *config.Config) *blueprint {
 			check:   func(before *config.Cluster) error { return a.checkGossip(before, cluster) },
 		}
 	}
-	missing := fmt.Errorf("this version has no %s backend", cluster.Backend)
 	return &blueprint{
 		cluster: cluster,
-		build:   func(jobSet) (backend, error) { return nil, missing },
-		check:   func(*config.Cluster) error { return missing },
+		build:   func(set jobSet) (backend, error) { return a.newLease(cluster, set) },
+		check:   func(*config.Cluster) error { return a.checkLease(cluster) },
 	}
 }
 

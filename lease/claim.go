@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/yacron2/yacron2/election"
 )
@@ -18,8 +19,9 @@ const (
 // Claim asks the store for firings, one verdict each in their order. It asks once; what
 // stays Pending may be asked for again.
 func (m *Manager) Claim(ctx context.Context, firings []election.Firing) []election.Verdict {
-	c := claim{Manager: m, firings: firings, verdicts: make([]election.Verdict, len(firings))}
+	c := claim{Manager: m, firings: firings, guarded: make([]bool, len(firings)), verdicts: make([]election.Verdict, len(firings))}
 	for i, f := range firings {
+		c.guarded[i] = m.cfg.NeedRunning(f.Job)
 		if f.Reboot() {
 			c.reboots = append(c.reboots, i)
 		} else {
@@ -35,6 +37,7 @@ func (m *Manager) Claim(ctx context.Context, firings []election.Firing) []electi
 type claim struct {
 	*Manager
 	firings            []election.Firing
+	guarded            []bool // of the firings: must not overlap
 	verdicts           []election.Verdict
 	scheduled, reboots []int // indexes of firings
 }
@@ -48,13 +51,12 @@ func (c *claim) ask(ctx context.Context, which []int, do ask) {
 	}
 	// Firings that are marked go one request after the other, since a mark replaces the
 	// one before.
-	guarded := false
-	for _, i := range which {
-		guarded = guarded || c.cfg.NeedRunning(c.firings[i].Job)
-	}
+	guarded := slices.ContainsFunc(which, func(i int) bool { return c.guarded[i] })
+	var runs []string
 	if guarded {
 		c.marking.Lock()
 		defer c.marking.Unlock()
+		runs = c.cfg.Guarded()
 	}
 
 	c.mu.Lock()
@@ -69,11 +71,11 @@ func (c *claim) ask(ctx context.Context, which []int, do ask) {
 	var mark *Mark
 	if guarded {
 		for _, i := range which {
-			if job := c.firings[i].Job; c.cfg.NeedRunning(job) {
-				c.granted[job] = now
+			if c.guarded[i] {
+				c.granted[c.firings[i].Job] = now
 			}
 		}
-		next := c.nextMark(now)
+		next := c.nextMark(runs, now)
 		mark = &next
 	}
 	c.mu.Unlock()
@@ -142,12 +144,11 @@ func (c *claim) settle(which []int, hold Hold, verdicts []election.Verdict, mark
 		if n < len(verdicts) {
 			v = verdicts[n]
 		}
-		guarded := c.cfg.NeedRunning(c.firings[i].Job)
 		switch {
 		case v.Outcome == election.Granted:
 			granted = true
 			v.Token = hold.Token
-			if guarded {
+			if c.guarded[i] {
 				v.RunningOn = c.runningOn(c.firings[i].Job, now)
 			}
 		case v.Outcome == election.Pending && v.Code == "" && errors.Is(err, ErrLost):
@@ -158,7 +159,7 @@ func (c *claim) settle(which []int, hold Hold, verdicts []election.Verdict, mark
 				v.Reason += ": " + err.Error()
 			}
 		}
-		if guarded && v.Outcome == election.Denied {
+		if c.guarded[i] && v.Outcome == election.Denied {
 			delete(c.granted, c.firings[i].Job)
 		}
 		c.verdicts[i] = v

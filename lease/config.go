@@ -22,8 +22,8 @@ type Config struct {
 	// NeedRunning reports whether a firing of the job may start only where it is known
 	// that no other node runs it (its concurrency policy is Forbid or Replace); nil
 	// means never. Guarded lists such jobs that run on this node, or are bound to; nil
-	// means that none does. Both are called from several goroutines, with locks held,
-	// and must return quickly.
+	// means that none does. Both are called from several goroutines, with no lock that a
+	// method of the Manager would wait for but Claim's own, and must return quickly.
 	NeedRunning func(job string) bool
 	Guarded     func() []string
 

@@ -45,18 +45,19 @@ func (m *Manager) void(instance string, now time.Duration) bool {
 }
 
 // marked returns the jobs of this process's mark: those that must not overlap, and run
-// here or were granted just now. mu is held.
-func (m *Manager) marked(now time.Duration) []string {
+// here or were granted just now. mu is held, and guarded was asked for before: who tells
+// has locks of his own.
+func (m *Manager) marked(guarded []string, now time.Duration) []string {
 	maps.DeleteFunc(m.granted, func(_ string, at time.Duration) bool { return now-at >= grace })
-	jobs := slices.AppendSeq(slices.Clone(m.cfg.Guarded()), maps.Keys(m.granted))
+	jobs := slices.AppendSeq(slices.Clone(guarded), maps.Keys(m.granted))
 	slices.Sort(jobs)
 	return slices.Compact(jobs)
 }
 
 // nextMark returns the mark as it is to be written now. mu is held.
-func (m *Manager) nextMark(now time.Duration) Mark {
+func (m *Manager) nextMark(guarded []string, now time.Duration) Mark {
 	m.beat++
-	return Mark{InstanceID: m.cfg.Identity.InstanceID, NodeName: m.cfg.Identity.NodeName, Jobs: m.marked(now), Beat: m.beat}
+	return Mark{InstanceID: m.cfg.Identity.InstanceID, NodeName: m.cfg.Identity.NodeName, Jobs: m.marked(guarded, now), Beat: m.beat}
 }
 
 // wrote notes that the store has the mark. mu is held.
@@ -66,9 +67,10 @@ func (m *Manager) wrote(mark Mark, now time.Duration) {
 
 // upkeep renews this process's mark, and removes those of processes that are gone.
 func (m *Manager) upkeep(ctx context.Context) {
+	guarded := m.cfg.Guarded()
 	m.mu.Lock()
 	now := m.clock()
-	jobs := m.marked(now)
+	jobs := m.marked(guarded, now)
 	// Nobody waits for a leader's own jobs, so that what has ended may stay in its mark
 	// until the next renewal.
 	due := len(jobs)+len(m.written) > 0 && now-m.writtenAt >= m.cfg.Timing.Duration/3 ||
@@ -105,13 +107,14 @@ func (m *Manager) upkeep(ctx context.Context) {
 func (m *Manager) mark(ctx context.Context) error {
 	m.marking.Lock()
 	defer m.marking.Unlock()
+	guarded := m.cfg.Guarded()
 	m.mu.Lock()
 	now := m.clock()
-	if len(m.marked(now))+len(m.written) == 0 {
+	if len(m.marked(guarded, now))+len(m.written) == 0 {
 		m.mu.Unlock()
 		return nil
 	}
-	mark := m.nextMark(now)
+	mark := m.nextMark(guarded, now)
 	m.mu.Unlock()
 	err := m.call(ctx, "mark", m.cfg.Timing.Call, func(ctx context.Context) error { return m.store.SetMark(ctx, mark) })
 	m.mu.Lock()
@@ -134,7 +137,7 @@ func (m *Manager) unmark(ctx context.Context) error {
 		return nil
 	}
 	m.granted = map[string]time.Duration{}
-	mark := m.nextMark(m.clock())
+	mark := m.nextMark(nil, m.clock())
 	m.mu.Unlock()
 	return m.call(ctx, "mark", m.cfg.Timing.Call, func(ctx context.Context) error { return m.store.SetMark(ctx, mark) })
 }

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -245,6 +247,14 @@ func (c *liveCounts) add(name string, n int) {
 	if c.running[name] += n; c.running[name] == 0 {
 		delete(c.running, name)
 	}
+}
+
+// Running lists the jobs of which an instance runs here, or is bound to, in no order. It
+// is cheap, and safe to be called with any lock held.
+func (d *Dispatcher) Running() []string {
+	d.live.mu.RLock()
+	defer d.live.mu.RUnlock()
+	return slices.Collect(maps.Keys(d.live.running))
 }
 
 // IsRunning reports whether an instance of the job runs here, or is bound to. It is
