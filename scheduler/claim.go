@@ -61,25 +61,30 @@ func (d *Dispatcher) settleClaims(batch []*firing) {
 	d.mu.Unlock()
 }
 
-// pauseClaims waits before a batch is asked for again, and reports whether that was cut
+// pauseClaims waits before something is asked for again, and reports whether that was cut
 // short by a change. The pause is random in its upper half, so that owners that compete
-// for the same votes fall out of step; after a change there is still a short one,
-// because changes come in bursts.
+// for the same votes fall out of step; after a change there is still a short one, because
+// changes come in bursts, and because votes that were just given are such changes.
 func (d *Dispatcher) pauseClaims(pause time.Duration, changed <-chan struct{}) (cut bool) {
-	timer := time.NewTimer(pause/2 + time.Duration(d.cfg.Random()*float64(pause/2)))
+	timer := time.NewTimer(d.spread(pause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-d.ctx.Done():
 	case <-changed:
 		cut = true
-		timer.Reset(time.Duration((0.5 + 0.5*d.cfg.Random()) * float64(claimPauseMin)))
+		timer.Reset(d.spread(claimPauseMin))
 		select {
 		case <-timer.C:
 		case <-d.ctx.Done():
 		}
 	}
 	return cut
+}
+
+// spread returns a random part of a pause, half of it at least.
+func (d *Dispatcher) spread(pause time.Duration) time.Duration {
+	return pause/2 + time.Duration(d.cfg.Random()*float64(pause/2))
 }
 
 // claimable ends the firings of a batch whose time is over and splits the others into

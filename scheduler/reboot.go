@@ -211,13 +211,7 @@ func (d *Dispatcher) askAgain(pause bool, asked ...*pendingReboot) {
 		d.mu.Lock()
 		changed := d.changed
 		d.mu.Unlock()
-		timer := time.NewTimer(rebootPause/2 + time.Duration(d.cfg.Random()*float64(rebootPause/2)))
-		select {
-		case <-timer.C:
-		case <-changed:
-		case <-d.ctx.Done():
-		}
-		timer.Stop()
+		d.pauseClaims(rebootPause, changed)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -163,3 +163,20 @@ func TestBootClaimGrantedDuringQuiesce(t *testing.T) {
 		equal(t, "starts", h.runner.of("boot"), []string{"00:00:02"})
 	})
 }
+
+// A claim changes the view by itself when votes become records: that must not make it be
+// repeated without a pause.
+func TestRebootClaimThatChangesTheViewIsRepeatedAfterAPause(t *testing.T) {
+	bubble(t, func(t *testing.T, h *harness) {
+		c := newFakeCoordinator(leading(time.Now()))
+		c.answers(func(election.Firing) election.Verdict {
+			c.set(leading(time.Now()))
+			return election.Verdict{Reason: "some votes are missing"}
+		})
+		h.begin(true, c, testJob(t, "boot", "@reboot", policy(election.Leader)))
+		wait(2 * time.Second)
+		if n := len(c.askedFor("boot")); n < 2 || n > 50 {
+			t.Errorf("asked %d times within two seconds", n)
+		}
+	})
+}
