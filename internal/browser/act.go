@@ -26,7 +26,7 @@ const all = (selector, root = document) => {
 };
 const visible = (e) => e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && e.getBoundingClientRect().width > 0;
 const one = (selector) => all(selector).find(visible) ?? null;
-const text = (selector) => one(selector)?.innerText ?? '';
+const text = (selector) => all(selector).filter(visible).map((e) => e.innerText).join('\n');
 const focused = () => { let e = document.activeElement; while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement; return e; };
 const hit = (x, y) => { let e = document.elementFromPoint(x, y); while (e?.shadowRoot) { const inner = e.shadowRoot.elementFromPoint(x, y); if (!inner || inner === e) break; e = inner; } return e; };
 const inside = (e, outer) => { for (; e; e = e.parentNode ?? e.host) if (e === outer) return true; return false; };
@@ -126,7 +126,7 @@ func (p *Page) Gone(selector string) {
 	p.Await(selector+" is gone", "!one("+Quote(selector)+")")
 }
 
-// SeeText waits until an element shows these words, in whatever case.
+// SeeText waits until an element, or several together, show these words in whatever case.
 func (p *Page) SeeText(selector string, words ...string) {
 	p.tb.Helper()
 	shown := ""
@@ -144,7 +144,7 @@ func (p *Page) SeeText(selector string, words ...string) {
 	}, func() string { return fmt.Sprintf("it shows %q", shown) })
 }
 
-// Text returns what an element shows, "" if it can't be seen.
+// Text returns what an element, or several together, show; "" if none can be seen.
 func (p *Page) Text(selector string) string {
 	p.tb.Helper()
 	return Eval[string](p, "text("+Quote(selector)+")")

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -112,16 +111,11 @@ func (p *Page) Reload() { p.tb.Helper(); p.do(chromedp.Reload()) }
 // Resize changes the size of the window.
 func (p *Page) Resize(s Size) { p.tb.Helper(); p.do(chromedp.EmulateViewport(s.Width, s.Height)) }
 
-// Screenshot writes what can be seen of the page as a PNG file.
-func (p *Page) Screenshot(file string) {
+// Inject runs JavaScript in each page that is visited from now on, before its own.
+func (p *Page) Inject(source string) {
 	p.tb.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, stepLimit)
-	defer cancel()
-	got, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	if err := os.WriteFile(file, got.Data, 0o644); err != nil {
-		p.tb.Fatal(err)
-	}
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source})
+		return err
+	}))
 }
