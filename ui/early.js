@@ -3,8 +3,8 @@
 (function () {
   try {
     var theme = JSON.parse(localStorage.getItem('yacron2.theme') || '"system"');
-    document.documentElement.dataset.theme = theme;
+    document.documentElement.dataset['theme'] = theme;
   } catch {
-    document.documentElement.dataset.theme = 'system';
+    document.documentElement.dataset['theme'] = 'system';
   }
 })();

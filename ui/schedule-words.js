@@ -85,7 +85,7 @@ function monthName(value) {
   return found ?? value;
 }
 
-/** @param {string} value */
+/** @param {string} value @returns {string} */
 function dayName(value) {
   const nth = /^(\w+)#(\d)$/.exec(value);
   if (nth) {

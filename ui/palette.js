@@ -1,0 +1,144 @@
+// The command palette: type what you want.
+
+import * as actions from './actions.js';
+import { h, isolated, replace, setAttribute } from './dom.js';
+import { healths } from './health.js';
+import { pref, setPref } from './prefs.js';
+import { themes } from './settings-dialog.js';
+import { store } from './store.js';
+
+/** @typedef {{label: string, hint: string, job?: string, act: () => void}} Command */
+
+const most = 30;
+
+/** Commands that other modules bring in: they know the views. @type {Command[]} */
+export const commands = [];
+
+/**
+ * How well a text fits what was typed: higher is better, -1 is not at all. The letters
+ * must come in order; starts of words and neighbours count more.
+ * @param {string} typed lower case
+ * @param {string} text
+ */
+export function fit(typed, text) {
+  const lower = text.toLowerCase();
+  let score = 0;
+  let at = -1;
+  for (const letter of typed) {
+    if (letter === ' ') {
+      continue;
+    }
+    const found = lower.indexOf(letter, at + 1);
+    if (found < 0) {
+      return -1;
+    }
+    score += found === at + 1 ? 5 : 1;
+    score += found === 0 || /[\s\-_./:]/.test(lower[found - 1] ?? '') ? 4 : 0;
+    score -= Math.min(found - at, 10) / 20;
+    at = found;
+  }
+  return Math.max(0, score + (lower.includes(typed) ? 20 : 0) - lower.length / 100);
+}
+
+/** @param {(hash: string) => void} go */
+export function fillPalette(go) {
+  commands.push(
+    { label: 'Refresh', hint: 'g', act: () => store.refresh() },
+    { label: 'Reload the configuration of the agent', hint: '', act: () => void actions.reload() },
+    { label: pref('density') === 'compact' ? 'Comfortable rows' : 'Compact rows', hint: '', act: () => setPref('density', pref('density') === 'compact' ? 'comfortable' : 'compact') },
+    ...themes.map(([theme, label]) => ({ label: `Theme: ${label}`, hint: 't', act: () => setPref('theme', theme) })),
+    ...[['jobs', '1'], ['cluster', '2'], ['fleet', '3'], ['timeline', '4'], ['tv', 'w']].map(([view = '', hint = '']) => ({ label: `Go to ${view === 'tv' ? 'wallboard' : view}`, hint, act: () => go(`#${view}`) })),
+  );
+}
+
+/** @returns {Command[]} */
+function jobCommands() {
+  return store.list().flatMap(({ job, health }) => {
+    const { name } = job;
+    const go = (/** @type {string} */ tab) => () => {
+      location.hash = `#job/${encodeURIComponent(name)}${tab}`;
+    };
+    /** @type {Command[]} */
+    const list = [{ label: 'Open', hint: healths[health].label, job: name, act: go('') }];
+    if (job.enabled) {
+      list.push({ label: 'Run', hint: '', job: name, act: () => void actions.run(name) });
+    }
+    if (job.running) {
+      list.push({ label: 'Stop', hint: '', job: name, act: () => void actions.cancel(name) });
+    }
+    if (job.paused) {
+      list.push({ label: 'Resume', hint: '', job: name, act: () => void actions.resume(name) });
+    }
+    list.push({ label: 'History of', hint: '', job: name, act: go('/history') }, { label: 'Why', hint: '', job: name, act: go('/why') });
+    return list;
+  });
+}
+
+export function openPalette() {
+  if (document.querySelector('[data-testid="palette"]')) {
+    return;
+  }
+  const all = [...commands, ...jobCommands()];
+  const input = h('input', {
+    type: 'text', placeholder: 'Type a command or a job', 'aria-label': 'Command', autocomplete: 'off', spellcheck: 'false', autofocus: true,
+    role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list', 'data-testid': 'palette-input',
+  });
+  const list = h('ul', { id: 'palette-list', role: 'listbox', 'aria-label': 'Commands' });
+  const dialog = h('dialog', { class: 'palette', 'aria-label': 'Command palette', 'data-testid': 'palette' }, input, list);
+  /** @type {Command[]} */
+  let found = [];
+  let at = 0;
+
+  const mark = () => {
+    [...list.children].forEach((item, i) => setAttribute(item, 'aria-selected', i === at));
+    setAttribute(input, 'aria-activedescendant', found.length > 0 ? `command-${at}` : undefined);
+    list.children[at]?.scrollIntoView({ block: 'nearest' });
+  };
+  const search = () => {
+    const typed = input.value.trim().toLowerCase();
+    found = typed === '' ? all.slice(0, most) : all
+      .map((command) => ({ command, score: fit(typed, `${command.label} ${command.job ?? ''}`) }))
+      .filter(({ score }) => score >= 0)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, most)
+      .map(({ command }) => command);
+    at = 0;
+    replace(list, ...found.map((command, i) => h('li', { role: 'option', id: `command-${i}`, 'aria-selected': i === 0, 'data-i': i },
+      h('span', {}, command.label, command.job === undefined ? null : ' ', command.job === undefined ? null : isolated(command.job, 'name')),
+      h('span', { class: 'dim', text: command.hint }))),
+    found.length === 0 ? h('li', { class: 'dim', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nothing fits.') : null);
+    mark();
+  };
+  const choose = () => {
+    dialog.close();
+    found[at]?.act();
+  };
+  input.addEventListener('input', search);
+  dialog.addEventListener('keydown', (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by !== undefined && found.length > 0) {
+      at = (at + by + found.length) % found.length;
+      mark();
+      event.preventDefault();
+    } else if (event.key === 'Enter') {
+      choose();
+      event.preventDefault();
+    }
+  });
+  list.addEventListener('click', (event) => {
+    const item = /** @type {Element} */ (event.target).closest('[data-i]');
+    if (item) {
+      at = Number(item.getAttribute('data-i'));
+      choose();
+    }
+  });
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) {
+      dialog.close();
+    }
+  });
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  search();
+  dialog.showModal();
+}

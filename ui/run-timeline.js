@@ -1,0 +1,3 @@
+class RunTimeline extends HTMLElement {}
+customElements.define('run-timeline', RunTimeline);
+export { RunTimeline };

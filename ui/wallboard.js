@@ -1,0 +1,3 @@
+export function openWallboard() {
+  location.hash = '#jobs';
+}
