@@ -49,7 +49,7 @@ type Timing struct {
 	// time to lead once ClockMargin is taken off.
 	Floor time.Duration
 	// Renew is the pause between two renewals; with a shorter grant than Duration it is
-	// at most a third of the grant.
+	// shorter in proportion.
 	Renew time.Duration
 	// Observe is the pause between two reads while another node holds the lease.
 	Observe time.Duration

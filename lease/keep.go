@@ -211,13 +211,23 @@ func (m *Manager) renew(ctx context.Context) time.Duration {
 		m.lose(hold.Token, err)
 		return 0
 	}
-	return m.failed(ctx, "renewing the lease", err, now)
+	wait := m.failed(ctx, "renewing the lease", err, now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.clock() >= m.renewed+hold.Duration {
+		// What the record says once it can be read again decides.
+		m.hold, m.stale = nil, true
+		m.log.Warn("the lease ran out before it could be renewed")
+		m.publish()
+	}
+	return wait
 }
 
 // held notes that the store grants the hold, as asked for at sent. mu is held.
 func (m *Manager) held(hold Hold, sent time.Duration) {
 	m.hold, m.renewed = &hold, sent
-	m.next = sent + min(m.cfg.Timing.Renew, hold.Duration/3)
+	t := m.cfg.Timing
+	m.next = sent + min(t.Renew, time.Duration(float64(t.Renew)*hold.Duration.Seconds()/t.Duration.Seconds()))
 	// The store would not have granted it to one who does not hold the record.
 	m.read, m.wasRead, m.lastRead = sent, true, m.cfg.Now()
 	switch low := hold.Duration < m.cfg.Timing.Floor; {

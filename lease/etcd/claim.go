@@ -1,12 +1,9 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,79 +35,50 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err != nil {
 		return nil, nil, err
 	}
-	b := batch{Store: s, client: c, hold: hold, mark: mark, firings: firings,
-		verdicts: make([]election.Verdict, len(firings)), records: map[string]*record{}}
-	for i, f := range firings {
-		key := s.claimsPrefix() + lease.ClaimKey(f.Job, f.At)
-		if b.records[key] == nil {
-			b.records[key] = &record{}
-		}
-		b.records[key].asked = append(b.records[key].asked, i)
+	if err := s.loadFloor(ctx, c); err != nil {
+		return nil, nil, err
 	}
-	err = b.settle(ctx)
-	return b.verdicts, b.marks, err
+	b := batch{Store: s, client: c, hold: hold, mark: mark, Batch: lease.NewBatch(lease.Claimant{
+		Token: hold.Token, Instance: s.cfg.Identity.InstanceID, Node: s.cfg.Identity.NodeName}, firings)}
+	for {
+		f := s.lowest()
+		writes, err := b.Next(f.at, maxRecords, maxBytes)
+		if err == nil && len(writes) > 0 {
+			err = b.attempt(ctx, f, writes)
+		}
+		if err != nil || len(writes) == 0 {
+			return b.Verdicts(), b.marks, err
+		}
+	}
 }
 
 // batch is one call of Claim.
 type batch struct {
 	*Store
-	client   *client
-	hold     lease.Hold
-	mark     *lease.Mark
-	firings  []election.Firing
-	verdicts []election.Verdict
-	records  map[string]*record // by key: what is not settled yet
-	marks    []lease.Mark
+	*lease.Batch
+	client *client
+	hold   lease.Hold
+	mark   *lease.Mark
+	marks  []lease.Mark
 }
 
-// record is a record of claims as it was last seen. At first it is taken for absent, as
-// it is for the first batch of an instant.
-type record struct {
-	asked    []int // indexes of firings
-	revision int64 // 0: absent
-	claims   lease.Claims
-	given    []int  // of asked: what is written now
-	encoded  []byte // with what is given
-}
-
-// settle asks until every record is settled. A transaction that fails tells how things
-// are, and the next one goes by that: what was taken is denied, what is left is asked for
-// again, and what an earlier request of this process wrote, whose answer was lost, is
-// found to be its own.
-func (b *batch) settle(ctx context.Context) error {
-	if err := b.loadFloor(ctx); err != nil {
-		return err
-	}
-	for {
-		keys, err := b.prepare()
-		if err != nil {
-			return err
-		}
-		if len(keys) == 0 {
-			return nil
-		}
-		if err := b.attempt(ctx, keys); err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return b.failure(err)
-		}
-	}
+// lowest is the floor as it is known.
+func (s *Store) lowest() floor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.floor
 }
 
 // loadFloor reads the floor once per hold; later changes make a transaction fail.
-func (b *batch) loadFloor(ctx context.Context) error {
-	b.mu.Lock()
-	known := b.floor.known
-	b.mu.Unlock()
-	if known {
+func (s *Store) loadFloor(ctx context.Context, c *client) error {
+	if s.lowest().known {
 		return nil
 	}
-	r, err := b.client.Get(ctx, b.floorKey())
+	r, err := c.Get(ctx, s.floorKey())
 	if err != nil {
-		return b.failure(err)
+		return s.failure(err)
 	}
-	return b.sawFloor(r.Kvs)
+	return s.sawFloor(r.Kvs)
 }
 
 func (s *Store) sawFloor(kvs []*mvccpb.KeyValue) error {
@@ -128,74 +96,16 @@ func (s *Store) sawFloor(kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
-// prepare settles what the known records tell, and returns the keys of those that are to
-// be written in one transaction.
-func (b *batch) prepare() (keys []string, err error) {
-	b.mu.Lock()
-	at := b.floor.at
-	b.mu.Unlock()
-	me := lease.Claimant{Token: b.hold.Token, Instance: b.cfg.Identity.InstanceID, Node: b.cfg.Identity.NodeName}
-	size := 0
-	for _, key := range slices.Sorted(maps.Keys(b.records)) {
-		r := b.records[key]
-		r.given = nil
-		next := r.claims.Clone()
-		for _, i := range r.asked {
-			job := b.firings[i].Job
-			v, settled := given(&r.claims, job, me, b.firings[i].At, at)
-			switch {
-			case settled:
-				b.verdicts[i] = v
-			default:
-				r.given = append(r.given, i)
-				next.Give(job, me)
-			}
-		}
-		if len(r.given) == 0 {
-			delete(b.records, key)
-			continue
-		}
-		if r.encoded, err = next.Encode(); err != nil {
-			return nil, err
-		}
-		if len(keys) == maxRecords || len(keys) > 0 && size+len(r.encoded) > maxBytes {
-			break
-		}
-		size += len(r.encoded)
-		keys = append(keys, key)
-	}
-	return keys, nil
-}
-
-// given is the verdict on a firing that needs no write.
-func given(claims *lease.Claims, job string, me lease.Claimant, at, floor time.Time) (v election.Verdict, settled bool) {
-	switch holder, taken := claims.Claimant(job); {
-	case taken && holder.Instance == me.Instance:
-		return election.Verdict{Outcome: election.Granted}, true
-	case taken:
-		return election.Verdict{Outcome: election.Denied, Holder: cmp.Or(holder.Node, holder.Instance), Code: string(election.RefusedTaken),
-			Reason: "this firing was given to " + cmp.Or(holder.Node, holder.Instance)}, true
-	case !at.After(floor):
-		return election.Verdict{Outcome: election.Denied, Code: string(election.RefusedTooOld),
-			Reason: fmt.Sprintf("claims up to %s are not kept any more, so that nobody can tell whether this one was given to another process",
-				floor.Format(time.RFC3339))}, true
-	}
-	return v, false
-}
-
 // attempt writes some records in one transaction, or takes over how they are.
-func (b *batch) attempt(ctx context.Context, keys []string) error {
-	b.mu.Lock()
-	f := b.floor
-	b.mu.Unlock()
+func (b *batch) attempt(ctx context.Context, f floor, records []lease.ClaimWrite) error {
 	conditions := []clientv3.Cmp{b.proof(b.hold), clientv3.Compare(clientv3.ModRevision(b.floorKey()), "=", f.revision)}
 	marks := clientv3.OpGet(b.runningPrefix(), clientv3.WithPrefix())
 	writes := []clientv3.Op{marks}
 	reads := []clientv3.Op{marks, clientv3.OpGet(b.key), clientv3.OpGet(b.floorKey())}
-	for _, key := range keys {
-		r := b.records[key]
-		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(key), "=", r.revision))
-		writes = append(writes, clientv3.OpPut(key, string(r.encoded)))
+	for _, r := range records {
+		key := b.claimsPrefix() + r.Key
+		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(key), "=", int64(r.Revision)))
+		writes = append(writes, clientv3.OpPut(key, string(r.Data)))
 		reads = append(reads, clientv3.OpGet(key))
 	}
 	if b.mark != nil {
@@ -211,37 +121,28 @@ func (b *batch) attempt(ctx context.Context, keys []string) error {
 	}
 	b.marks = b.Store.marks(t.Responses[0].GetResponseRange().Kvs)
 	if t.Succeeded {
-		for _, key := range keys {
-			for _, i := range b.records[key].given {
-				b.verdicts[i] = election.Verdict{Outcome: election.Granted}
-			}
-			delete(b.records, key)
-		}
+		b.Written(records)
 		return nil
 	}
-	return b.learn(keys, t.Responses)
+	return b.learn(records, t.Responses)
 }
 
 // learn takes over what the reads of a transaction found whose conditions failed.
-func (b *batch) learn(keys []string, found []*etcdserverpb.ResponseOp) error {
+func (b *batch) learn(records []lease.ClaimWrite, found []*etcdserverpb.ResponseOp) error {
 	if kv := first(found[1]); kv == nil || uint64(kv.CreateRevision) != b.hold.Token {
 		return lease.ErrLost
 	}
 	if err := b.sawFloor(found[2].GetResponseRange().Kvs); err != nil {
 		return err
 	}
-	for n, key := range keys {
-		r := b.records[key]
-		r.revision, r.claims = 0, lease.Claims{}
-		kv := first(found[3+n])
-		if kv == nil {
-			continue
+	for n, r := range records {
+		var revision uint64
+		if kv := first(found[3+n]); kv != nil {
+			revision = uint64(kv.ModRevision)
 		}
-		claims, err := lease.DecodeClaims(kv.Value)
-		if err != nil {
-			return fmt.Errorf("etcd: key %s: %w", key, err)
+		if err := b.Saw(r.Key, value(found[3+n]), revision); err != nil {
+			return fmt.Errorf("etcd: key %s: %w", b.claimsPrefix()+r.Key, err)
 		}
-		r.revision, r.claims = kv.ModRevision, claims
 	}
 	return nil
 }
@@ -252,35 +153,26 @@ func (s *Store) Claimed(ctx context.Context, firings []election.Firing) ([]elect
 	if err != nil {
 		return nil, err
 	}
-	at := map[string]lease.Claims{}
-	for _, f := range firings {
-		at[s.claimsPrefix()+lease.ClaimKey(f.Job, f.At)] = lease.Claims{}
+	r, err := c.Get(ctx, s.floorKey())
+	if err != nil {
+		return nil, s.failure(err)
 	}
 	var bottom time.Time
-	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(at)), maxRecords) {
-		ops := []clientv3.Op{clientv3.OpGet(s.floorKey())}
-		for _, key := range chunk {
-			ops = append(ops, clientv3.OpGet(key))
-		}
-		r, err := c.Txn(ctx).Then(ops...).Commit()
-		if err != nil {
-			return nil, s.failure(err)
-		}
-		if bottom, err = lease.ParseFloor(string(value(r.Responses[0]))); err != nil {
+	if len(r.Kvs) > 0 {
+		if bottom, err = lease.ParseFloor(string(r.Kvs[0].Value)); err != nil {
 			return nil, fmt.Errorf("etcd: key %s: %w", s.floorKey(), err)
 		}
-		for n, key := range chunk {
-			if at[key], err = lease.DecodeClaims(value(r.Responses[1+n])); err != nil {
-				return nil, fmt.Errorf("etcd: key %s: %w", key, err)
-			}
+	}
+	return lease.Told(firings, bottom, func(key string) ([]byte, error) {
+		r, err := c.Get(ctx, s.claimsPrefix()+key)
+		switch {
+		case err != nil:
+			return nil, s.failure(err)
+		case len(r.Kvs) == 0:
+			return nil, nil
 		}
-	}
-	verdicts := make([]election.Verdict, len(firings))
-	for i, f := range firings {
-		claims := at[s.claimsPrefix()+lease.ClaimKey(f.Job, f.At)]
-		verdicts[i], _ = given(&claims, f.Job, lease.Claimant{}, f.At, bottom)
-	}
-	return verdicts, nil
+		return r.Kvs[0].Value, nil
+	})
 }
 
 // Tidy implements lease.Store: it removes old claims.
@@ -301,9 +193,7 @@ func (s *Store) Tidy(ctx context.Context, hold lease.Hold, now time.Time, clock 
 	if err != nil {
 		s.log.Warn("there are keys among the claims that are none", "error", err)
 	}
-	s.mu.Lock()
-	f := s.floor
-	s.mu.Unlock()
+	f := s.lowest()
 	if !up.After(f.at) {
 		return nil
 	}

@@ -12,19 +12,9 @@ import (
 
 // ClaimReboot implements lease.Store.
 func (s *Store) ClaimReboot(ctx context.Context, hold lease.Hold, jobSetID string, jobs []string, mark *lease.Mark) ([]election.Verdict, []lease.Mark, error) {
-	verdicts := make([]election.Verdict, len(jobs))
-	me := s.cfg.Identity.InstanceID
+	var verdicts []election.Verdict
 	marks, err := s.updateRan(ctx, &hold, mark, func(ran lease.RanRecord) lease.RanRecord {
-		for i, job := range jobs {
-			instance, known := ran.Ran(jobSetID, job)
-			if known && instance != me {
-				verdicts[i] = election.Verdict{Outcome: election.Denied, Holder: instance, Code: string(election.RefusedAlreadyRan),
-					Reason: "it has run under this configuration already"}
-				continue
-			}
-			verdicts[i] = election.Verdict{Outcome: election.Granted}
-			ran = ran.Add(jobSetID, job, me)
-		}
+		verdicts, ran = lease.Reboots(ran, s.cfg.Identity.InstanceID, jobSetID, jobs)
 		return ran
 	})
 	if err != nil {
