@@ -92,12 +92,11 @@ const (
 // due, each batch of claims and each running instance has a goroutine of its own, and
 // a recorder writes down what did not run.
 type Dispatcher struct {
-	cfg      DispatcherConfig
-	log      hclog.Logger
-	records  *recorder
-	launcher *launcher
-	live     liveCounts
-	environ  []string
+	cfg     DispatcherConfig
+	log     hclog.Logger
+	records *recorder
+	live    liveCounts
+	environ []string
 
 	wake    chan struct{} // to the loop: look again
 	ctx     context.Context
@@ -124,6 +123,7 @@ type Dispatcher struct {
 	parked      parked
 	retries     retryHeap
 	reboots     map[string]*pendingReboot
+	launcher    launcher
 	logs        finishedLogs
 	busy        int           // claims, launches and instances that Drain waits for
 	changed     chan struct{} // closed and replaced when the view or the plan changed
@@ -185,7 +185,7 @@ func NewDispatcher(cfg DispatcherConfig) (*Dispatcher, error) {
 	d.live.running = make(map[string]int)
 	d.logs.limit = logBytes
 	d.records = newRecorder(cfg.History, cfg.Events, d.log)
-	d.launcher = newLauncher(max(4, runtime.GOMAXPROCS(0)), d.launch)
+	d.launcher = newLauncher(max(4, runtime.GOMAXPROCS(0)))
 	return d, nil
 }
 

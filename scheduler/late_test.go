@@ -305,3 +305,22 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// Of several firings of one job that are granted at once and must not overlap, the oldest
+// one starts, whichever launcher comes first.
+func TestLateFiringsStartInOrder(t *testing.T) {
+	for range 20 {
+		bubble(t, func(t *testing.T, h *harness) {
+			h.log.SetLevel(0)
+			h.runner.behave = func(string, int) behaviour { return behaviour{lasts: time.Minute} }
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * * * *", policy(election.Leader), concurrency(Forbid)))
+			wait(8*time.Second + time.Second/2)
+			c.set(leading(time.Now()))
+			wait(0)
+			if starts := h.runner.all(); len(starts) != 1 || starts[0].firing != "2000-01-01T00:00:01Z" {
+				t.Errorf("started %+v", starts)
+			}
+		})
+	}
+}

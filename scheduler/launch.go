@@ -58,18 +58,25 @@ const (
 func (d *Dispatcher) enqueue(l *launch) {
 	d.hold()
 	if d.launcher.add(l) {
-		d.workers.Go(d.launcher.work)
+		d.workers.Go(d.launchQueued)
 	}
 }
 
-// launch starts what a launcher took from the queue.
-func (d *Dispatcher) launch(l *launch) {
-	d.mu.Lock()
-	inst, old := d.admit(l)
-	d.release()
-	d.mu.Unlock()
-	if inst != nil {
-		d.carry(inst, old)
+// launchQueued is a worker of the launcher: it starts what is queued until nothing is left.
+func (d *Dispatcher) launchQueued() {
+	for {
+		d.mu.Lock()
+		l := d.launcher.next()
+		if l == nil {
+			d.mu.Unlock()
+			return
+		}
+		inst, old := d.admit(l)
+		d.release()
+		d.mu.Unlock()
+		if inst != nil {
+			d.carry(inst, old)
+		}
 	}
 }
 

@@ -1,27 +1,21 @@
 package scheduler
 
-import "sync"
-
-// launcher runs what is queued in order, at most width at a time. Its workers come when
-// there is something to do and go when there is nothing.
+// launcher is the queue of launches and the workers that empty it, at most width of them.
+// They come when there is something to do and go when there is nothing. The Dispatcher's
+// mu guards it, so that launches are admitted in the order in which they were queued,
+// however many workers start processes meanwhile: of two firings of a job that must not
+// overlap it is always the older one that starts.
 type launcher struct {
-	width int
-	do    func(*launch)
-
-	mu      sync.Mutex
+	width   int
 	queue   []*launch
 	head    int // index of the next one in queue
 	workers int
 }
 
-func newLauncher(width int, do func(*launch)) *launcher {
-	return &launcher{width: width, do: do}
-}
+func newLauncher(width int) launcher { return launcher{width: width} }
 
-// add queues l and returns whether the caller must start a worker that runs work.
+// add queues l and returns whether one more worker must be started.
 func (q *launcher) add(l *launch) (more bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.queue = append(q.queue, l)
 	if q.workers == q.width {
 		return false
@@ -30,22 +24,17 @@ func (q *launcher) add(l *launch) (more bool) {
 	return true
 }
 
-// work runs what is queued until nothing is left.
-func (q *launcher) work() {
-	for {
-		q.mu.Lock()
-		if q.head == len(q.queue) {
-			q.workers--
-			if q.workers == 0 {
-				q.queue, q.head = nil, 0
-			}
-			q.mu.Unlock()
-			return
+// next takes a launch from the queue; nil: there is none, and the worker must end.
+func (q *launcher) next() *launch {
+	if q.head == len(q.queue) {
+		q.workers--
+		if q.workers == 0 {
+			q.queue, q.head = nil, 0
 		}
-		l := q.queue[q.head]
-		q.queue[q.head] = nil
-		q.head++
-		q.mu.Unlock()
-		q.do(l)
+		return nil
 	}
+	l := q.queue[q.head]
+	q.queue[q.head] = nil
+	q.head++
+	return l
 }
