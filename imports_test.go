@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"internal/nettest":         {},
 }
 
+	"internal/monitoring":      {},
 // testsMayImport is what the test files of any package may import on top of it.
 // Only the end-to-end tests see the cluster of real agents.
 var testsMayImport = map[string][]string{
@@ -84,6 +85,7 @@ var testsMayImport = map[string][]string{
 	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},
 	"internal/soak":        {"internal/testcluster", "internal/netcluster"},
 	"internal/testcluster": {"election"},
+	"internal/monitoring":  {"internal/testcluster"},
 }
 
 // electionImports are the only packages that package election may name: no clock, no
