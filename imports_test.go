@@ -65,9 +65,9 @@ var mayImport = map[string][]string{
 	"internal/e2e":             {},
 	"internal/uitest":          {},
 	"internal/nettest":         {},
+	"internal/monitoring":      {},
 }
 
-	"internal/monitoring":      {},
 // testsMayImport is what the test files of any package may import on top of it.
 // Only the end-to-end tests see the cluster of real agents.
 var testsMayImport = map[string][]string{
@@ -83,9 +83,9 @@ var testsMayImport = map[string][]string{
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
 	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
 	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},
+	"internal/monitoring":  {"internal/testcluster"},
 	"internal/soak":        {"internal/testcluster", "internal/netcluster"},
 	"internal/testcluster": {"election"},
-	"internal/monitoring":  {"internal/testcluster"},
 }
 
 // electionImports are the only packages that package election may name: no clock, no
