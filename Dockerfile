@@ -1,0 +1,30 @@
+# An image with the agent, a shell and the usual programs for jobs:
+#
+#     make build
+#     docker build -t yacron2 .
+#     docker run -v ./example/jobs.yaml:/etc/yacron2.d/jobs.yaml:ro yacron2
+#
+# The agent collects orphans itself; no other init is needed. It runs as root, so that
+# jobs can have a user. Where none of them has one, better build it with
+#
+#     docker build --build-arg USER=nobody -t yacron2 .
+FROM debian:stable-slim
+
+RUN apt-get update \
+	&& apt-get install -y --no-install-recommends ca-certificates tzdata \
+	&& rm -rf /var/lib/apt/lists/* \
+	&& mkdir -p /etc/yacron2.d /var/lib/yacron2 \
+	&& chown nobody: /var/lib/yacron2
+
+COPY bin/yacron2 /usr/local/bin/yacron2
+
+ARG USER=root
+USER ${USER}
+
+# Needs the API at its usual place. If it is elsewhere, or wants a token, set
+# YACRON2_HTTP_ADDR or YACRON2_HTTP_TOKEN.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["yacron2", "job", "list"]
+
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["yacron2"]
+CMD ["agent", "-config-dir", "/etc/yacron2.d"]
