@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const (
@@ -177,12 +179,38 @@ func (p *Page) Click(selector string) {
 
 // Press presses keys one after the other on whatever has the focus. Those without a
 // letter are in the package kb of chromedp.
-func (p *Page) Press(keys string) { p.tb.Helper(); p.do(chromedp.KeyEvent(keys)) }
+func (p *Page) Press(keys string) { p.tb.Helper(); p.do(press(keys, chromedp.ModifierNone)) }
 
 // PressControl presses one key while the control key is held.
-func (p *Page) PressControl(key string) {
-	p.tb.Helper()
-	p.do(chromedp.KeyEvent(key, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+func (p *Page) PressControl(key string) { p.tb.Helper(); p.do(press(key, chromedp.ModifierCtrl)) }
+
+// press differs from KeyEvent of chromedp in that a key and its letter are one event, as
+// they are on a keyboard: where the page takes the key for itself, no letter is written.
+func press(keys string, held chromedp.Modifier) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		for _, r := range keys {
+			var down *input.DispatchKeyEventParams
+			for _, event := range kb.Encode(r) {
+				event.Modifiers |= int64(held)
+				switch event.Type {
+				case kb.KeyDown:
+					down = event
+					continue
+				case kb.KeyChar:
+					if held == chromedp.ModifierNone {
+						down.Text, down.UnmodifiedText = event.Text, event.UnmodifiedText
+					}
+					continue
+				}
+				for _, e := range []*input.DispatchKeyEventParams{down, event} {
+					if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, *e); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Type clicks into a field and replaces what it holds.
@@ -190,8 +218,7 @@ func (p *Page) Type(selector, text string) {
 	p.tb.Helper()
 	p.Click(selector)
 	Eval[bool](p, `(() => { const e = focused(); e.select?.(); return true; })()`)
-	p.Press("\b")
-	p.Press(text)
+	p.Press(kb.Backspace + text)
 }
 
 // Choose chooses an option of a select element by its value.

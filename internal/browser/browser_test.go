@@ -76,14 +76,14 @@ func TestActions(t *testing.T) {
 					field.dataset.testid = 'field'; field.value = 'old'; out.dataset.testid = 'out';
 					button.dataset.testid = 'button'; button.dataset.job = 'a "b" \\c'; button.textContent = 'Go';
 					button.addEventListener('click', () => { out.textContent = 'Went to ' + field.value; });
-					field.addEventListener('keydown', (e) => { if (e.ctrlKey && e.key === 'k') out.textContent = 'Control'; });
+					field.addEventListener('keydown', (e) => { if (e.ctrlKey && e.key === 'k') out.textContent = 'Control'; if (e.key === '/') e.preventDefault(); });
 					root.append(field, button, out);
 				}
 			});`,
 	})
 	p := Open(t, Options{Dark: true, Size: Phone, Touch: true})
 	p.Visit(url)
-	p.Type(TestID("field"), "new <b>")
+	p.Type(TestID("field"), "n/ew/ <b>")
 	p.Click(TestID("button", "data-job", `a "b" \c`))
 	p.SeeText(TestID("out"), "went to", "new <b>")
 	p.Click(TestID("field"))

@@ -62,7 +62,7 @@ func TestFollowLog(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	n := alone(t, testcluster.Job{
-		Name: "talk", Schedule: never, More: "captureStdout: true\ncaptureStderr: true",
+		Name: "talk", Schedule: never, More: "captureStdout: true\ncaptureStderr: true\nfailsWhen:\n  producesStdout: false\n  producesStderr: false\n  nonzeroReturn: true",
 		Command: "echo first line; echo trouble >&2; " + g.wait() + "; echo last line",
 	})
 	p := openAt(t, n, "/#job/talk", browser.Options{})
