@@ -56,7 +56,9 @@ var mayImport = map[string][]string{
 	"internal/benchtable": {},
 	"internal/demo":       {"api"},
 	"internal/confdoc":    {"agent/config"},
+	"internal/site":       {},
 
+	"internal/consuldouble":    {},
 	"internal/realstore":       {"internal/pki", "internal/realstore/cache", "internal/testcluster"},
 	"internal/realstore/build": {"internal/realstore/cache"},
 	"internal/realstore/cache": {},

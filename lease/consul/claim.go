@@ -21,10 +21,8 @@ const (
 )
 
 // held is the check that the hold stands.
-func (s *Store) held() *api.TxnOp {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.op(api.KVTxnOp{Verb: api.KVCheckSession, Key: s.key, Session: s.session})
+func (s *Store) held(hold lease.Hold) *api.TxnOp {
+	return s.op(api.KVTxnOp{Verb: api.KVCheckSession, Key: s.key, Session: sessionOf(hold)})
 }
 
 // op makes an operation of a transaction, which does not go by the client's defaults.
@@ -71,7 +69,7 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	for {
 		writes, err := b.Next(floor, maxOperations, maxBytes)
 		if err == nil && len(writes) > 0 {
-			err = s.attempt(ctx, c, b, writes, mark)
+			err = s.attempt(ctx, c, hold, b, writes, mark)
 		}
 		if err != nil {
 			return b.Verdicts(), nil, err
@@ -127,8 +125,8 @@ func (s *Store) readFloor(ctx context.Context, c *api.Client) (time.Time, error)
 }
 
 // attempt writes some records in one transaction, or takes over how they are.
-func (s *Store) attempt(ctx context.Context, c *api.Client, b *lease.Batch, writes []lease.ClaimWrite, mark *lease.Mark) error {
-	ops := []*api.TxnOp{s.held()}
+func (s *Store) attempt(ctx context.Context, c *api.Client, hold lease.Hold, b *lease.Batch, writes []lease.ClaimWrite, mark *lease.Mark) error {
+	ops := []*api.TxnOp{s.held(hold)}
 	for _, w := range writes {
 		// With index 0, cas makes the key only if there is none.
 		ops = append(ops, s.op(api.KVTxnOp{Verb: api.KVCAS, Key: s.claimsPrefix() + w.Key, Value: w.Data, Index: w.Revision}))
@@ -187,7 +185,7 @@ func (s *Store) Claimed(ctx context.Context, firings []election.Firing) ([]elect
 
 // Tidy implements lease.Store: it removes old claims, the floor first, so that what is
 // gone is never given again.
-func (s *Store) Tidy(ctx context.Context, _ lease.Hold, now time.Time, clock time.Duration) error {
+func (s *Store) Tidy(ctx context.Context, hold lease.Hold, now time.Time, clock time.Duration) error {
 	c, err := s.dialer.client()
 	if err != nil {
 		return err
@@ -208,7 +206,7 @@ func (s *Store) Tidy(ctx context.Context, _ lease.Hold, now time.Time, clock tim
 		return err
 	}
 	if up.After(before) {
-		_, err := s.commit(ctx, c, true, s.held(),
+		_, err := s.commit(ctx, c, true, s.held(hold),
 			s.op(api.KVTxnOp{Verb: api.KVSet, Key: s.floorKey(), Value: []byte(lease.FormatFloor(up))}))
 		if err != nil {
 			return err
@@ -218,12 +216,12 @@ func (s *Store) Tidy(ctx context.Context, _ lease.Hold, now time.Time, clock tim
 		s.mu.Unlock()
 		before = up
 	}
-	return s.sweep(ctx, c, keys, before)
+	return s.sweep(ctx, c, hold, keys, before)
 }
 
 // sweep removes the records up to the floor.
-func (s *Store) sweep(ctx context.Context, c *api.Client, keys []string, floor time.Time) error {
-	ops := []*api.TxnOp{s.held()}
+func (s *Store) sweep(ctx context.Context, c *api.Client, hold lease.Hold, keys []string, floor time.Time) error {
+	ops := []*api.TxnOp{s.held(hold)}
 	for _, key := range keys {
 		if at, err := lease.ParseClaimKey(key); err != nil || at.After(floor) {
 			continue
@@ -300,14 +298,17 @@ func (s *Store) DropMarks(ctx context.Context, instances []string) error {
 }
 
 // ClaimReboot implements lease.Store.
-func (s *Store) ClaimReboot(ctx context.Context, _ lease.Hold, jobSetID string, jobs []string, mark *lease.Mark) ([]election.Verdict, []lease.Mark, error) {
+func (s *Store) ClaimReboot(ctx context.Context, hold lease.Hold, jobSetID string, jobs []string, mark *lease.Mark) ([]election.Verdict, []lease.Mark, error) {
 	var verdicts []election.Verdict
-	c, err := s.updateRan(ctx, true, mark, func(ran lease.RanRecord) lease.RanRecord {
+	c, err := s.updateRan(ctx, &hold, mark, func(ran lease.RanRecord) lease.RanRecord {
 		verdicts, ran = lease.Reboots(ran, s.cfg.Identity.InstanceID, jobSetID, jobs)
 		return ran
 	})
-	if err != nil || mark == nil {
-		return verdicts, nil, err
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case mark == nil:
+		return verdicts, nil, nil
 	}
 	pairs, _, err := c.KV().List(s.runningPrefix(), consistent(ctx))
 	if err != nil {
@@ -318,7 +319,7 @@ func (s *Store) ClaimReboot(ctx context.Context, _ lease.Hold, jobSetID string, 
 
 // MarkRan implements lease.Store.
 func (s *Store) MarkRan(ctx context.Context, jobSetID, job string) error {
-	_, err := s.updateRan(ctx, false, nil, func(ran lease.RanRecord) lease.RanRecord {
+	_, err := s.updateRan(ctx, nil, nil, func(ran lease.RanRecord) lease.RanRecord {
 		if _, known := ran.Ran(jobSetID, job); known {
 			return ran
 		}
@@ -328,8 +329,8 @@ func (s *Store) MarkRan(ctx context.Context, jobSetID, job string) error {
 }
 
 // updateRan changes the record of one-shots, as often as others change it meanwhile, and
-// if fenced only while the hold stands.
-func (s *Store) updateRan(ctx context.Context, fenced bool, mark *lease.Mark, change func(lease.RanRecord) lease.RanRecord) (*api.Client, error) {
+// with a hold only while that stands.
+func (s *Store) updateRan(ctx context.Context, hold *lease.Hold, mark *lease.Mark, change func(lease.RanRecord) lease.RanRecord) (*api.Client, error) {
 	c, err := s.dialer.client()
 	if err != nil {
 		return nil, err
@@ -351,8 +352,8 @@ func (s *Store) updateRan(ctx context.Context, fenced bool, mark *lease.Mark, ch
 			return nil, err
 		}
 		var ops []*api.TxnOp
-		if fenced {
-			ops = append(ops, s.held())
+		if hold != nil {
+			ops = append(ops, s.held(*hold))
 		}
 		ops = append(ops, s.op(api.KVTxnOp{Verb: api.KVCAS, Key: s.rebootKey(), Value: data, Index: pair.ModifyIndex}))
 		if mark != nil {
@@ -362,7 +363,7 @@ func (s *Store) updateRan(ctx context.Context, fenced bool, mark *lease.Mark, ch
 			}
 			ops = append(ops, op)
 		}
-		if done, err := s.commit(ctx, c, fenced, ops...); err != nil || done {
+		if done, err := s.commit(ctx, c, hold != nil, ops...); err != nil || done {
 			return c, err
 		}
 	}

@@ -69,6 +69,7 @@ type Store struct {
 	mu      sync.Mutex
 	session string // of this process; "": none yet
 	trying  bool   // an acquiring write of the session may have been made
+	spent   bool   // the session has held the record: the next hold has one of its own
 	delayed bool   // the lock delay was logged
 	floor   *time.Time
 
@@ -184,7 +185,7 @@ func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, err
 	s.mu.Unlock()
 	if index, ok := seen.Opaque.(uint64); seen.Own && ok {
 		if trying { // a write whose answer was lost
-			return s.acquired(index), nil
+			return s.acquired(seen.HolderID, index), nil
 		}
 		// A hold that ran out: it ends here for good, and the next one begins.
 		if err := s.forget(ctx, c); err != nil {
@@ -217,14 +218,21 @@ func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, err
 	case pair == nil || pair.Session != session:
 		return lease.Hold{}, lease.ErrHeld
 	}
-	return s.acquired(pair.ModifyIndex), nil
+	return s.acquired(session, pair.ModifyIndex), nil
 }
 
-func (s *Store) acquired(index uint64) lease.Hold {
+func (s *Store) acquired(session string, index uint64) lease.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trying, s.delayed, s.floor = false, false, nil
-	return lease.Hold{Token: index, Duration: s.cfg.TTL}
+	s.trying, s.spent, s.delayed, s.floor = false, true, false, nil
+	return lease.Hold{Token: index, Duration: s.cfg.TTL, Opaque: session}
+}
+
+// sessionOf is the session of a hold. No two holds have the same, so that it tells them
+// apart like a token.
+func sessionOf(hold lease.Hold) string {
+	id, _ := hold.Opaque.(string)
+	return id
 }
 
 // refused says why a free key could not be locked, once.
@@ -239,11 +247,18 @@ func (s *Store) refused(ctx context.Context, c *api.Client) {
 	s.log.Info("Consul keeps the key free for the lock delay after a session that was invalidated", "key", s.key, "lock-delay", s.cfg.LockDelay)
 }
 
-// openSession returns this process's session, renewed as of now, or a new one.
+// openSession returns a session that has not held the record: this process's, renewed as
+// of now, or a new one.
 func (s *Store) openSession(ctx context.Context, c *api.Client) (string, error) {
 	s.mu.Lock()
-	id := s.session
+	id, spent := s.session, s.spent
 	s.mu.Unlock()
+	if id != "" && spent {
+		if err := s.destroy(ctx, c, id); err != nil {
+			return "", err
+		}
+		id = ""
+	}
 	if id != "" {
 		entry, _, err := c.Session().Renew(id, writing(ctx))
 		if err != nil {
@@ -264,7 +279,7 @@ func (s *Store) openSession(ctx context.Context, c *api.Client) (string, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.trying = id, false
+	s.session, s.trying, s.spent = id, false, false
 	return id, nil
 }
 
@@ -288,12 +303,13 @@ func (s *Store) forget(ctx context.Context, c *api.Client) error {
 
 // destroy ends the session.
 func (s *Store) destroy(ctx context.Context, c *api.Client, id string) error {
-	_, err := c.Session().Destroy(id, writing(ctx))
-	s.mu.Lock()
-	s.session, s.trying = "", false
-	s.mu.Unlock()
-	if err != nil {
+	if _, err := c.Session().Destroy(id, writing(ctx)); err != nil {
 		return s.failure(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == id {
+		s.session, s.trying, s.spent = "", false, false
 	}
 	return nil
 }
@@ -317,12 +333,7 @@ func (s *Store) Renew(ctx context.Context, hold lease.Hold) (lease.Hold, error) 
 	if err != nil {
 		return lease.Hold{}, err
 	}
-	s.mu.Lock()
-	id := s.session
-	s.mu.Unlock()
-	if id == "" {
-		return lease.Hold{}, lease.ErrLost
-	}
+	id := sessionOf(hold)
 	entry, _, err := c.Session().Renew(id, writing(ctx))
 	if err != nil {
 		return lease.Hold{}, s.failure(err)
@@ -342,17 +353,12 @@ func (s *Store) Renew(ctx context.Context, hold lease.Hold) (lease.Hold, error) 
 }
 
 // Release implements lease.Store.
-func (s *Store) Release(ctx context.Context, _ lease.Hold) error {
+func (s *Store) Release(ctx context.Context, hold lease.Hold) error {
 	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	id := s.session
-	s.mu.Unlock()
-	if id == "" {
-		return lease.ErrLost
-	}
+	id := sessionOf(hold)
 	held, err := s.unlock(ctx, c, id)
 	if err != nil {
 		return err

@@ -1,0 +1,85 @@
+package consuldouble
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// operation is one step of a transaction as the API takes it.
+type operation struct {
+	Verb, Key string
+	Value     []byte
+	Index     uint64
+	Session   string
+}
+
+type failure struct {
+	OpIndex int
+	What    string
+}
+
+// transaction does all operations or none.
+func (s *Server) transaction(w http.ResponseWriter, body []byte) {
+	if len(body) > maxValue {
+		http.Error(w, "Transaction request body too large", http.StatusRequestEntityTooLarge)
+		return
+	}
+	var asked []struct{ KV *operation }
+	if err := json.Unmarshal(body, &asked); err != nil {
+		http.Error(w, "Failed to parse body: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if len(asked) > maxOperations {
+		http.Error(w, fmt.Sprintf("Transaction contains too many operations (%d > %d)", len(asked), maxOperations), http.StatusRequestEntityTooLarge)
+		return
+	}
+	// Nothing is done before everything is known to be possible: no operation that this
+	// double takes depends on an earlier one of the same transaction.
+	var failures []failure
+	for i, op := range asked {
+		what := "unknown operation"
+		if op.KV != nil {
+			what = s.refuses(op.KV)
+		}
+		if what != "" {
+			failures = append(failures, failure{i, what})
+		}
+	}
+	if len(failures) > 0 {
+		s.answer(w, http.StatusConflict, map[string]any{"Results": nil, "Errors": failures})
+		return
+	}
+	for _, op := range asked {
+		switch op.KV.Verb {
+		case "set", "cas":
+			s.put(op.KV.Key, op.KV.Value)
+		case "delete":
+			s.remove(op.KV.Key)
+		}
+	}
+	s.answer(w, http.StatusOK, map[string]any{"Results": []any{}, "Errors": nil})
+}
+
+// refuses returns why the operation would fail, "" if it would not.
+func (s *Server) refuses(op *operation) string {
+	p := s.keys[op.Key]
+	switch op.Verb {
+	case "set", "delete":
+		return ""
+	case "check-session":
+		switch {
+		case p == nil:
+			return fmt.Sprintf("failed to check session for key %q, key does not exist", op.Key)
+		case p.Session != op.Session:
+			return fmt.Sprintf("failed session check for key %q, current session %q != %q", op.Key, p.Session, op.Session)
+		}
+		return ""
+	case "cas":
+		if (p == nil) != (op.Index == 0) || p != nil && p.ModifyIndex != op.Index {
+			return fmt.Sprintf("failed to set key %q, index is stale", op.Key)
+		}
+		return ""
+	}
+	return fmt.Sprintf("unknown KV verb %q", op.Verb)
+}
