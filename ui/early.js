@@ -2,7 +2,7 @@
 // rest of it is theme.js.
 (function () {
   try {
-    var theme = JSON.parse(localStorage.getItem('yacron2.theme') || '"system"');
+    const theme = JSON.parse(localStorage.getItem('yacron2.theme') || '"system"');
     document.documentElement.dataset['theme'] = theme;
   } catch {
     document.documentElement.dataset['theme'] = 'system';
