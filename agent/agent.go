@@ -35,6 +35,7 @@ type Agent struct {
 	happenings   *happenings
 	streams      streamSlots
 	counts       *metrics
+	ends         expiries
 	web          *webServer
 
 	// change serialises Start, Reload and Stop.

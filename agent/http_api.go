@@ -35,6 +35,7 @@ type httpAPI struct {
 	loaded       func() loadStatus
 	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
+	expiries     func() []expiry // of the certificates in use
 	slots        *streamSlots
 	work         workSlots
 	page         *page

@@ -18,7 +18,11 @@ func (a *httpAPI) cluster(w http.ResponseWriter, _ *http.Request) {
 		a.json(w, answer)
 		return
 	}
-	a.json(w, apiCluster(view))
+	answer := apiCluster(view)
+	for _, e := range a.expiries() {
+		answer.Certificates = append(answer.Certificates, api.Certificate{Use: e.use, Expires: api.At(e.at)})
+	}
+	a.json(w, answer)
 }
 
 // apiCluster puts a view into its wire form.
@@ -70,9 +74,21 @@ func apiCluster(v *election.View) api.Cluster {
 			InstanceID:     p.InstanceID,
 			Stopping:       p.Stopping,
 			Clock:          apiClock(p.Skew),
+
+			CertificateExpires: api.At(p.CertificateExpires),
+			Members:            apiMembers(p.Members),
 		})
 	}
 	return c
+}
+
+// apiMembers puts what a peer tells of the others into its wire form; nil is nothing.
+func apiMembers(told []election.Member) []api.ToldMember {
+	var list []api.ToldMember
+	for _, m := range told {
+		list = append(list, api.ToldMember{NodeName: m.NodeName, InstanceID: m.InstanceID, Agreed: m.Agreed, Stopping: m.Stopping})
+	}
+	return list
 }
 
 // apiClock puts a comparison of clocks into its wire form; nil is none.

@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,8 +17,9 @@ import (
 // is sent together: a thousand readers must not cost a thousand writes per event.
 const eventPause = 100 * time.Millisecond
 
-// events streams what happens on this node from now on, or from the event on that the
-// header Last-Event-ID names. The parameters job and kind restrict it.
+// events streams what happens on this node from now on, beginning with the last so many
+// that are kept, or with what followed the event that the header Last-Event-ID names. The
+// parameters job and kind restrict it.
 func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	filter := eventFilter{job: query.Get("job")}
@@ -32,6 +35,15 @@ func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 			filter.kinds[kind] = true
 		}
 	}
+	last := 0
+	if query.Has("last") {
+		n, err := strconv.Atoi(query.Get("last"))
+		if err != nil || n < 0 || n > eventsKept {
+			a.refuse(w, r, http.StatusBadRequest, fmt.Sprintf("last must be a number from 0 to %d, not %s", eventsKept, quoteName(query.Get("last"))))
+			return
+		}
+		last = n
+	}
 	s := a.stream(w, r)
 	if s == nil {
 		return
@@ -40,7 +52,7 @@ func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	reader, known := a.happenings.list.reader(filter.wants, r.Header.Get("Last-Event-ID"), 0)
+	reader, known := a.happenings.list.reader(filter.wants, r.Header.Get("Last-Event-ID"), last)
 	err := s.follow(reader, known, func(lost int) told {
 		e := api.Event{Kind: api.EventLost, At: api.At(time.Now()), Node: a.node, Lost: &lost}
 		return told{kind: e.Kind, wire: &wireValue{value: e}}

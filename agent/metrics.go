@@ -115,14 +115,13 @@ func (a *Agent) expose(reports reportCounts) error {
 			return err
 		}
 	}
-	ends := &expiries{}
 	return a.opts.Registry.Register(newCollector(collected{
 		metrics:  a.counts,
 		settings: a.settings,
 		jobs:     func() []*scheduler.Job { return a.config.Load().Jobs },
 		cluster:  a.coordination.State,
 		reports:  reports,
-		expiries: func() []expiry { return ends.of(a.config.Load()) },
+		expiries: a.expiries,
 	}))
 }
 

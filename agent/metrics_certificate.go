@@ -29,6 +29,10 @@ type knownExpiry struct {
 	at    time.Time
 }
 
+// expiries lists when the certificates in use end.
+func (a *Agent) expiries() []expiry { return a.ends.of(a.config.Load()) }
+
+// of lists when the certificates of a configuration end.
 func (e *expiries) of(cfg *config.Config) []expiry {
 	e.mu.Lock()
 	defer e.mu.Unlock()

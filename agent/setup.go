@@ -101,6 +101,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		work:         newWorkSlots(),
 		page:         a.page(),
 		site:         site,
+		expiries:     a.expiries,
 		reload: func(ctx context.Context) error {
 			return a.ReloadFor(ctx, TriggerAPI)
 		},

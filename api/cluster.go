@@ -44,6 +44,14 @@ type Cluster struct {
 	// Agreeing counts the nodes in mutual agreement, this one included: what quorum
 	// is made of. It is not the number of peers with status agreed.
 	Agreeing int `json:"agreeing,omitempty"`
+	// Certificates are those that this node uses, whatever the backend.
+	Certificates []Certificate `json:"certificates,omitempty"`
+}
+
+// Certificate is when a certificate in use ends.
+type Certificate struct {
+	Use     string  `json:"use"` // cluster, cluster_ca or web
+	Expires Instant `json:"expires"`
 }
 
 // The statuses of a peer.
@@ -81,6 +89,18 @@ type Peer struct {
 	// Clock compares the peer's clock with that of the answering node. Versions that
 	// can't be asked for the time have none.
 	Clock *Clock `json:"clock,omitempty"`
+	// CertificateExpires is when the certificate ends that the peer showed last.
+	CertificateExpires Instant `json:"certificate_expires,omitzero"`
+	// Members is what the peer tells of the cluster, itself included.
+	Members []ToldMember `json:"members,omitempty"`
+}
+
+// ToldMember is what a peer tells of one node.
+type ToldMember struct {
+	NodeName   string `json:"node_name"`
+	InstanceID string `json:"instance_id"`
+	Agreed     bool   `json:"agreed"` // the teller has it as agreed
+	Stopping   bool   `json:"stopping,omitempty"`
 }
 
 // Clock is by how much the clock of a peer is ahead. Times are in seconds.

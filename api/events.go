@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -101,6 +102,9 @@ type EventFilter struct {
 	// After goes on after the event of that ID, as far as the agent still has what
 	// followed it; "" begins with what happens from now on.
 	After string
+	// Last begins with so many of the newest events that the agent keeps, 4096 at
+	// most, unless After is set.
+	Last int
 }
 
 // Events follows what happens on the agent. It returns when take fails, with ctx, or
@@ -112,6 +116,9 @@ func (c *Client) Events(ctx context.Context, filter EventFilter, take func(Event
 	}
 	if len(filter.Kinds) > 0 {
 		query.Set("kind", strings.Join(filter.Kinds, ","))
+	}
+	if filter.Last > 0 {
+		query.Set("last", strconv.Itoa(filter.Last))
 	}
 	path := "/events"
 	if len(query) > 0 {

@@ -67,4 +67,7 @@ type Peer struct {
 	// Skew compares the peer's clock with this node's; nil: not measured since the peer
 	// was reached, or this is another process than the one that was. A failure drops it.
 	Skew *Skew
+	// CertificateExpires is when the certificate ends that the peer showed last; zero:
+	// none was seen. It decides nothing.
+	CertificateExpires time.Time
 }

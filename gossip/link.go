@@ -168,7 +168,11 @@ func (l *link) attach(s *session) {
 	l.mu.Lock()
 	l.session = s
 	l.mu.Unlock()
-	l.table.bind(l.row, s.instance)
+	var ends time.Time
+	if len(s.chain) > 0 {
+		ends = s.chain[0].NotAfter
+	}
+	l.table.bind(l.row, s.instance, ends)
 	l.registry.add(s)
 	l.registry.rejudge()
 	l.count("session", "opened")
@@ -308,7 +312,7 @@ func (l *link) recordFailure(err error) {
 // recordSelf writes the row of a configured host at which this process answers.
 func (l *link) recordSelf() {
 	r := l.takeRound()
-	l.table.bind(l.row, l.hello.Instance)
+	l.table.bind(l.row, l.hello.Instance, time.Time{})
 	v := l.table.view()
 	l.table.succeed(l.row, l.hello.Instance, state{report: election.Report{
 		NodeName: v.NodeName(), InstanceID: v.InstanceID(), JobSetID: v.JobSetID(),

@@ -38,10 +38,11 @@ type row struct {
 	certHost string // the name that certificates of this peer must carry
 
 	peer     election.Peer
-	bound    string // the instance of the newest hello; "" before the first
-	synced   string // the newest job-set id under which both ends agreed
-	version  uint64 // of the newest state
-	heard    uint64 // the newest announced version
+	bound    string    // the instance of the newest hello; "" before the first
+	certEnds time.Time // of the certificate shown there
+	synced   string    // the newest job-set id under which both ends agreed
+	version  uint64    // of the newest state
+	heard    uint64    // the newest announced version
 	snapshot snapshot
 }
 
@@ -83,6 +84,7 @@ func (t *table) publish() {
 	s.Peers = make([]election.Peer, len(t.rows))
 	for i := range t.rows {
 		s.Peers[i] = t.rows[i].peer
+		s.Peers[i].CertificateExpires = t.rows[i].certEnds
 	}
 	v := election.NewView(s)
 	t.viewNow.Store(v)
@@ -148,13 +150,13 @@ func (t *table) versionNow() uint64 {
 }
 
 // bind records which instance a configured host is, as the hello on this node's own
-// session to that host said.
-func (t *table) bind(i int, instance string) {
+// session to that host said, and when the certificate shown there ends.
+func (t *table) bind(i int, instance string, certEnds time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := &t.rows[i]
 	// The same process may have begun to count anew, with a new manager.
-	r.bound, r.version, r.heard = instance, 0, 0
+	r.bound, r.certEnds, r.version, r.heard = instance, certEnds, 0, 0
 	bindings := make(map[string][]int, len(t.rows))
 	for i := range t.rows {
 		if b := t.rows[i].bound; b != "" {
