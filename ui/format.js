@@ -145,12 +145,12 @@ export function percent(share) {
 
 /**
  * A number of bytes.
- * @param {number} bytes
+ * @param {number} amount
  */
-export function bytes(bytes) {
+export function bytes(amount) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
-  let n = bytes;
+  let n = amount;
   while (n >= 1024 && unit < units.length - 1) {
     n /= 1024;
     unit++;

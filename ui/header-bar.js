@@ -31,7 +31,7 @@ class HeaderBar extends HTMLElement {
 
   connectedCallback() {
     this.append(
-      h('div', { class: 'brand' }, this.#node, h('span', { class: 'product' }, 'yacron2')),
+      h('h1', { class: 'brand' }, this.#node, h('span', { class: 'product' }, 'yacron2')),
       h('nav', { class: 'views', 'aria-label': 'Views' }, ...this.#views),
       h('div', { class: 'idents' }, this.#version, this.#set),
       h('div', { class: 'state' }, this.#light, this.#clock),

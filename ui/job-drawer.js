@@ -26,6 +26,7 @@ export class JobDrawer extends HTMLElement {
   tab = 'logs';
   /** @type {Element|null} */
   #before = null;
+  #filled = false;
 
   #status = h('span', { class: 'drawer-status' }, h('span', { class: 'glyph', 'aria-hidden': 'true' }), h('span'));
   #name = h('h2', { id: 'drawer-name', tabindex: '-1' }, isolated(''));
@@ -57,7 +58,9 @@ export class JobDrawer extends HTMLElement {
     store.on('jobs', (changed) => {
       if (this.job && (changed === null || changed.has(this.job))) {
         this.#draw();
-        if (this.tab !== 'logs') {
+        if (!this.#filled) {
+          this.#fill();
+        } else if (this.tab !== 'logs') {
           this.#views[this.tab].refresh();
         }
       }
@@ -89,15 +92,21 @@ export class JobDrawer extends HTMLElement {
       /** @type {HTMLElement} */ (this.#panels[i]).hidden = !mine;
     });
     this.#draw();
-    this.#views.logs.attach(tab === 'logs' ? job : '');
-    if (tab !== 'logs') {
-      this.#views[tab].show(job);
-    }
+    this.#fill();
     if (opened) {
       this.#name.focus();
     }
     if (opened || other || location.hash !== this.#address()) {
       this.dispatchEvent(new CustomEvent('moved'));
+    }
+  }
+
+  /** Asks for what the open tab shows, as soon as it is known that there is such a job. */
+  #fill() {
+    this.#filled = store.entries.has(this.job);
+    this.#views.logs.attach(this.#filled && this.tab === 'logs' ? this.job : '');
+    if (this.#filled && this.tab !== 'logs') {
+      this.#views[this.tab].show(this.job);
     }
   }
 

@@ -88,7 +88,7 @@ func TestFollowLog(t *testing.T) {
 // Without captured streams the log says so, and what to set.
 func TestNothingCaptured(t *testing.T) {
 	t.Parallel()
-	n := alone(t, testcluster.Job{Name: "quiet", Schedule: never, Command: "echo nothing"})
+	n := alone(t, testcluster.Job{Name: "quiet", Schedule: never, Command: "echo nothing", More: "captureStderr: false"})
 	p := openAt(t, n, "/#job/quiet", browser.Options{})
 	p.SeeText(drawer, "captureStdout", "captureStderr")
 }

@@ -29,7 +29,6 @@ export default [
       "no-self-compare": "error",
       "no-shadow": ["error", { hoist: "never" }],
       "no-throw-literal": "error",
-      "no-unmodified-loop-condition": "error",
       "no-unreachable-loop": "error",
       "no-var": "error",
       "object-shorthand": "error",
