@@ -181,6 +181,8 @@ export class JobDrawer extends HTMLElement {
       setText(/** @type {Element} */ (fact.firstElementChild), label);
       setText(/** @type {Element} */ (fact.lastElementChild), value);
       setAttribute(/** @type {Element} */ (fact.lastElementChild), 'class', kind);
+      // A long command scrolls, by keyboard too.
+      setAttribute(/** @type {Element} */ (fact.lastElementChild), 'tabindex', kind === 'mono' ? 0 : undefined);
     });
     while (this.#facts.childElementCount > facts.length) {
       this.#facts.lastElementChild?.remove();
