@@ -24,7 +24,7 @@ func shop(g gate) []testcluster.Job {
 		job("import-orders", "*/5 * * * *", "Leader", `
 			printf '\033[1mreading orders\033[0m\n'
 			for i in 1 2 3 4 5 6; do printf 'order 10%s \033[32mok\033[0m\n' $i; done
-			echo 'order 107 has no address, left out' >&2
+			sleep 0.2; echo 'order 107 has no address, left out' >&2; sleep 0.2
 			printf '\033[33mwaiting for the last batch\033[0m\n'
 			`+g.wait()+`
 			echo 'done: 6 of 7'`),
@@ -33,6 +33,7 @@ func shop(g gate) []testcluster.Job {
 		job("rotate-logs", "@daily", "EveryNode", "echo 'rotated 9 files'"),
 		job("trim-disks", "@weekly", "EveryNode", "true"),
 		job("warm-cache", "@every 90s", "EveryNode", "true"),
+		job("heartbeat", "*/5 * * * * * *", "Leader", "true"),
 		job("report-sales", "0 7 1 * *", "Leader", "true"),
 		{Name: "old-importer", Schedule: "0 1 * * *", Command: "true", Policy: "Leader", More: "enabled: false"},
 	}
@@ -64,6 +65,7 @@ func busy(t *testing.T, g gate) *testcluster.Cluster {
 		do(n, "job", "run", "rotate-logs")
 		testcluster.Eventually(t, "rotate-logs", lastOutcome(n, "rotate-logs", "success"))
 	}
+	testcluster.Eventually(t, "heartbeat", lastOutcome(a, "heartbeat", "success"))
 	do(a, "job", "run", "import-orders")
 	do(a, "job", "pause", "-for", "4h", "-note", "waits for the new warehouse", "report-sales")
 	return c
@@ -87,9 +89,9 @@ var views = []struct {
 		p.SeeText(drawer, "next")
 	}},
 	{"why", func(p *browser.Page) {
-		p.Click(row("sync-stock"))
+		p.Click(row("heartbeat"))
 		p.Click(browser.TestID("tab-why"))
-		p.SeeText(drawer, "manual")
+		p.SeeText(drawer, "this node leads")
 	}},
 	{"cluster", func(p *browser.Page) { p.Click(browser.TestID("view-cluster")); p.See(panel) }},
 	{"fleet", func(p *browser.Page) { p.Click(browser.TestID("view-fleet")); p.SeeText(fleetView, "rotate-logs") }},
