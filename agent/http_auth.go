@@ -32,10 +32,11 @@ func newToken(name, secret string, s scope) token {
 
 // guard lets a request through to next only with one of the tokens, in the order that
 // does not tell strangers which paths exist: first the token, then the route. Without
-// tokens everything is open.
+// tokens everything is open to whoever knows the agent by a name of its own.
 type guard struct {
 	tokens   []token
 	open     map[string]bool // paths that need no token, exactly as sent
+	hosts    *hostNames      // without tokens
 	failures *failureLimit   // nil: none
 	foreign  *http.CrossOriginProtection
 	next     http.Handler
@@ -47,8 +48,8 @@ type guard struct {
 }
 
 // newGuard returns a guard of next.
-func newGuard(tokens []token, open []string, failures *failureLimit, next http.Handler) *guard {
-	g := &guard{tokens: tokens, open: make(map[string]bool, len(open)), failures: failures, foreign: http.NewCrossOriginProtection(), next: next}
+func newGuard(tokens []token, hosts *hostNames, open []string, failures *failureLimit, next http.Handler) *guard {
+	g := &guard{tokens: tokens, hosts: hosts, open: make(map[string]bool, len(open)), failures: failures, foreign: http.NewCrossOriginProtection(), next: next}
 	g.life, g.end = context.WithCancel(context.Background())
 	for _, path := range open {
 		g.open[path] = true
@@ -72,12 +73,17 @@ func (g *guard) inherit(old *guard) (end func()) {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if len(g.tokens) > 0 && !g.open[r.URL.EscapedPath()] {
+	switch {
+	case g.open[r.URL.EscapedPath()]:
+	case len(g.tokens) > 0:
 		t := g.admit(w, r)
 		if t == nil {
 			return
 		}
 		r = r.WithContext(context.WithValue(r.Context(), tokenContext{}, t))
+	case !g.hosts.admits(r):
+		refuseHost(w, r)
+		return
 	}
 	// A page of another site can make a browser send requests that change something,
 	// to a machine that only this browser reaches. Browsers say so; other clients say

@@ -35,7 +35,7 @@ var served = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 var someTokens = []token{newToken("looker", "look", scopeRead), newToken("operator", "schlüssel", scopeOperate)}
 
 func TestGuardTokens(t *testing.T) {
-	g := newGuard(someTokens, []string{pathHealth}, nil, served)
+	g := newGuard(someTokens, nil, []string{pathHealth}, nil, served)
 	for _, tt := range []struct {
 		method, path, header string
 		want                 int
@@ -73,7 +73,7 @@ func TestGuardTokens(t *testing.T) {
 }
 
 func TestGuardWithoutTokensIsOpen(t *testing.T) {
-	if resp := ask(newGuard(nil, nil, nil, served), "POST", "/", nil); resp.StatusCode != http.StatusNoContent {
+	if resp := ask(newGuard(nil, nil, nil, nil, served), "POST", "/", nil); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("got %d", resp.StatusCode)
 	}
 }
@@ -102,20 +102,20 @@ func TestGuardRefusesOtherSites(t *testing.T) {
 			for k, v := range tt.header {
 				header[k] = v
 			}
-			resp := ask(newGuard(tokens, nil, nil, served), tt.method, "/jobs/a/start", header)
+			resp := ask(newGuard(tokens, nil, nil, nil, served), tt.method, "/jobs/a/start", header)
 			if resp.StatusCode != tt.want {
 				t.Errorf("%s, %d tokens: got %d, want %d", tt.name, len(tokens), resp.StatusCode, tt.want)
 			}
 		}
 	}
-	if resp := ask(newGuard(someTokens, nil, nil, served), "POST", "/", map[string]string{"Origin": "null"}); resp.StatusCode != 401 {
+	if resp := ask(newGuard(someTokens, nil, nil, nil, served), "POST", "/", map[string]string{"Origin": "null"}); resp.StatusCode != 401 {
 		t.Errorf("a stranger learns more than that: %d", resp.StatusCode)
 	}
 }
 
 func TestGuardSlowsGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuard(someTokens, nil, newFailureLimit(hclog.NewNullLogger(), time.Now), served)
+		g := newGuard(someTokens, nil, nil, newFailureLimit(hclog.NewNullLogger(), time.Now), served)
 		const guesser, other = "192.0.2.1:1000", "192.0.2.2:1000"
 		try := func(from, header string) int {
 			return ask(g, "GET", "/jobs", map[string]string{"from": from, "Authorization": header}).StatusCode

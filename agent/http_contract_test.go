@@ -91,6 +91,7 @@ func TestContract(t *testing.T) {
 	x := &contractRun{t: t, c: theContract(t), seen: map[string]bool{}}
 	x.answers()
 	x.withTokens()
+	x.byAnotherName()
 	x.withoutRoom()
 	x.whileStopping()
 	for _, op := range x.c.operations() {
@@ -239,14 +240,8 @@ func operationPath(op operation) string {
 func (x *contractRun) withTokens() {
 	t := x.t
 	a := startAgent(t, contractJobs, "    - http://127.0.0.1:0\n  tokens:\n    - {name: look, scope: read, value: reading}\n    - {name: work, scope: operate, value: secret}\n")
-	address := ""
-	for _, bound := range a.Addresses() {
-		if strings.HasPrefix(bound, "127.0.0.1:") {
-			address = bound
-		}
-	}
 	unix, tcp := a.transport(), &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		return (&net.Dialer{}).DialContext(ctx, "tcp", a.tcpAddress())
 	}}
 	t.Cleanup(tcp.CloseIdleConnections)
 	bearer := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
@@ -290,6 +285,28 @@ func (x *contractRun) withTokens() {
 	}
 	if got := x.exchange(unix, "POST", "/nowhere?token=secret", nil, ""); got.status != 401 {
 		t.Errorf("a token in the query: %d", got.status)
+	}
+}
+
+// byAnotherName asks an agent without tokens by a name that is not its own.
+func (x *contractRun) byAnotherName() {
+	a := startAgent(x.t, contractJobs, "    - http://127.0.0.1:0\n")
+	tcp := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", a.tcpAddress())
+	}}
+	x.t.Cleanup(tcp.CloseIdleConnections)
+	for _, op := range x.c.operations() {
+		want := 421
+		if at(op.spec, "security") != nil {
+			want = 200
+		}
+		got := x.exchange(tcp, op.method, operationPath(op), asJSON, "")
+		if got.status != want || want == 421 && !strings.Contains(got.body, "does not answer to the name 'agent'") {
+			x.t.Errorf("%s by another name: %d %s", op, got.status, got.body)
+		}
+	}
+	if job, err := a.client.Job(x.t.Context(), "long"); err != nil || job.Running || job.Paused != nil {
+		x.t.Errorf("something was done all the same: %+v, %v", job, err)
 	}
 }
 

@@ -86,7 +86,7 @@ func FuzzAuthorization(f *testing.F) {
 	f.Add("bearer secret ", "/health")
 	f.Add("Bearer\tsecret", "/health/../jobs")
 	f.Add("Bearer caf\xe9", "/ready?x")
-	g := newGuard([]token{newToken("t", "secret", scopeRead)}, []string{pathHealth, pathReady}, nil, served)
+	g := newGuard([]token{newToken("t", "secret", scopeRead)}, nil, []string{pathHealth, pathReady}, nil, served)
 	f.Fuzz(func(t *testing.T, header, path string) {
 		u, err := url.ParseRequestURI(path)
 		if err != nil {

@@ -18,6 +18,7 @@ type lines struct {
 	taken  chan api.AgentLine
 	ended  chan error
 	cancel context.CancelFunc
+	gone   func() // returns when the agent has noticed
 }
 
 // monitored opens a stream and returns when the agent has it.
@@ -42,6 +43,7 @@ func (a *testAgent) monitored(filter api.MonitorFilter) *lines {
 		})
 	}()
 	eventually(a.t, "the log is followed", func() bool { return readers() > before })
+	l.gone = func() { eventually(a.t, "the reader is gone", func() bool { return readers() <= before }) }
 	a.t.Cleanup(l.stop)
 	return l
 }
@@ -50,6 +52,7 @@ func (l *lines) stop() {
 	l.cancel()
 	<-l.ended
 	l.ended <- nil
+	l.gone()
 }
 
 // await returns the next line with a message.

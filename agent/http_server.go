@@ -37,7 +37,8 @@ type webConfig struct {
 	certFile, keyFile string // of https listeners
 	socketMode        os.FileMode
 	tokens            []token
-	open              []string // paths that need no token
+	hosts             *hostNames
+	open              []string // paths that need neither token nor host
 }
 
 // webServer serves one API on any number of addresses. A change of the addresses binds
@@ -78,7 +79,7 @@ func newWebServer(log hclog.Logger, api http.Handler) *webServer {
 func (s *webServer) apply(cfg webConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := newGuard(cfg.tokens, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api)
+	g := newGuard(cfg.tokens, cfg.hosts, append([]string{pathHealth, pathReady}, cfg.open...), s.failures, s.api)
 	endStreams := g.inherit(s.guard.Load())
 	s.guard.Store(g)
 	endStreams()

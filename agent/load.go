@@ -19,7 +19,7 @@ func Explain(opts Options) (*config.Config, config.Diagnostics) {
 // are reported as taken.
 func CheckListen(web *config.Web) []error {
 	var problems []error
-	cfg, err := webSettings(web)
+	cfg, err := webSettings(web, "")
 	if err != nil {
 		problems = append(problems, err)
 	}

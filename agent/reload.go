@@ -102,7 +102,7 @@ func (a *Agent) reload(ctx context.Context) (config.Diagnostics, error) {
 	if diags.HasErrors() {
 		return diags, diags.Errors()
 	}
-	web, err := webSettings(cfg.Web)
+	web, err := webSettings(cfg.Web, a.node)
 	if err != nil {
 		return diags, fmt.Errorf("web: %w", err)
 	}

@@ -115,7 +115,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 	a.down.push("cluster", a.coordination.Stop)
 	a.down.push("scheduler", dispatcher.Stop)
 
-	web, err := webSettings(cfg.Web)
+	web, err := webSettings(cfg.Web, a.node)
 	if err != nil {
 		// Without its token the API would be open to everybody: it stays down, and
 		// the jobs go on.
@@ -196,8 +196,8 @@ func (a *Agent) settings() settings {
 
 // webSettings resolves the tokens. A token that cannot be had is an error: the API must
 // then stay down.
-func webSettings(web *config.Web) (webConfig, error) {
-	var out webConfig
+func webSettings(web *config.Web, node string) (webConfig, error) {
+	out := webConfig{hosts: newHostNames(web, node)}
 	if web == nil {
 		return out, nil
 	}

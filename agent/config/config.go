@@ -50,6 +50,7 @@ type Secret = report.Secret
 // Web is the HTTP API.
 type Web struct {
 	Listen     []Listener
+	Hosts      []string // by which the API may be asked without tokens; *.NAME for what is below NAME, * for all
 	Headers    []Header // added to every answer, in order
 	Tokens     []Token  // none: the API is open; authToken is one of scope operate
 	CertFile   string   // for https listeners

@@ -113,6 +113,7 @@ var reportKeys = object("report",
 // webKeys is the HTTP API.
 var webKeys = object("web",
 	listOf("listen", text("")).need(),
+	listOf("hosts", text("")),
 	freeMap("headers").seal(),
 	secret("authToken"),
 	listOf("tokens", object("",

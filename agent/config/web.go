@@ -33,6 +33,7 @@ func (l *loader) web(n *node) *Web {
 		l.headers(h, w)
 	}
 	l.listeners(n, w)
+	l.hosts(n.get("hosts"), w)
 	l.tokens(n, w)
 	l.metrics(n.get("metrics"), &w.Metrics)
 	if m := n.get("socketMode"); m != nil && m.kind == scalar {
@@ -122,6 +123,24 @@ func parseListener(text string) (Listener, string) {
 		return Listener{}, "the port must be at most 65535"
 	}
 	return Listener{u.Scheme, u.Host}, ""
+}
+
+// hosts reads web.hosts.
+func (l *loader) hosts(n *node, w *Web) {
+	if n == nil || n.kind != list {
+		return
+	}
+	for i, item := range n.items {
+		if item.kind != scalar {
+			continue
+		}
+		name := strings.TrimPrefix(item.text, "*.")
+		if item.text != "*" && (name == "" || strings.ContainsAny(name, "*:/@?#[]% \t")) {
+			l.fail(item.pos, "web.hosts["+strconv.Itoa(i)+"]", quote(item.text)+" is no host name", "write a name without a port, *.NAME for all names below it, or * for every name")
+			continue
+		}
+		w.Hosts = append(w.Hosts, item.text)
+	}
 }
 
 // tokens reads authToken and tokens. Whether they resolve is found out when the API

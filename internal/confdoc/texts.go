@@ -162,6 +162,7 @@ var texts = map[string]text{
 	reportPath + ".webhook.timeout":           {limits: "> 0", about: "for the whole request"},
 	"web.listen":                              {limits: "`http://HOST:PORT`, `https://HOST:PORT`, `unix://PATH`", about: "addresses of the API; what cannot be bound is logged, and the others serve"},
 	"web.headers":                             {about: "added to successful answers"},
+	"web.hosts":                               {limits: "host names, `*.NAME`, `*`", about: "further names by which an API without tokens [may be asked](http-api.md#without-tokens)"},
 	"web.authToken":                           {about: "one bearer token of the scope `operate`", fallback: "the API is open"},
 	"web.tokens":                              {about: "bearer tokens; each takes one source as [secrets](#secrets) do"},
 	"web.tokens.name":                         {limits: "unique", about: "its name, for you"},
