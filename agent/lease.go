@@ -8,6 +8,7 @@ import (
 
 	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/lease"
+	"github.com/yacron2/yacron2/lease/consul"
 	"github.com/yacron2/yacron2/lease/etcd"
 )
 
@@ -41,28 +42,60 @@ func (b *leaseBackend) Adopt(next *config.Cluster) {
 // openStore returns the store of a lease backend, and how to ask it.
 func (a *Agent) openStore(cluster *config.Cluster) (lease.Store, lease.Timing, error) {
 	id := lease.Identity{NodeName: a.node, InstanceID: a.instanceID}
-	switch {
-	case cluster.Etcd != nil:
-		c := cluster.Etcd
-		cfg := etcd.Config{
-			Identity:       id,
-			Endpoints:      c.Endpoints,
-			ElectionName:   c.ElectionName,
-			TTL:            c.TTL,
-			Username:       c.Username,
-			CA:             c.TLS.CA,
-			Cert:           c.TLS.Cert,
-			Key:            c.TLS.Key,
-			ConnectTimeout: cluster.ConnectTimeout,
-			Logger:         a.logs.root,
-		}
-		if c.Password.IsSet() {
-			cfg.Password = c.Password.Resolve
-		}
-		s, err := etcd.New(cfg)
-		return s, etcd.Timing(c.TTL), err
+	if cluster.Etcd != nil {
+		return a.openEtcd(id, cluster)
+	}
+	if cluster.Consul != nil {
+		return a.openConsul(id, cluster)
 	}
 	return nil, lease.Timing{}, fmt.Errorf("this version has no %s backend", cluster.Backend)
+}
+
+func (a *Agent) openEtcd(id lease.Identity, cluster *config.Cluster) (lease.Store, lease.Timing, error) {
+	c := cluster.Etcd
+	s, err := etcd.New(etcd.Config{
+		Identity:       id,
+		Endpoints:      c.Endpoints,
+		ElectionName:   c.ElectionName,
+		TTL:            c.TTL,
+		Username:       c.Username,
+		Password:       resolver(c.Password),
+		CA:             c.TLS.CA,
+		Cert:           c.TLS.Cert,
+		Key:            c.TLS.Key,
+		ConnectTimeout: cluster.ConnectTimeout,
+		Logger:         a.logs.root,
+	})
+	return s, etcd.Timing(c.TTL), err
+}
+
+func (a *Agent) openConsul(id lease.Identity, cluster *config.Cluster) (lease.Store, lease.Timing, error) {
+	c := cluster.Consul
+	s, err := consul.New(consul.Config{
+		Identity:       id,
+		Address:        c.Address,
+		Token:          resolver(c.Token),
+		Datacenter:     c.Datacenter,
+		Namespace:      c.Namespace,
+		Partition:      c.Partition,
+		CA:             c.TLS.CA,
+		Cert:           c.TLS.Cert,
+		Key:            c.TLS.Key,
+		ElectionKey:    c.Key,
+		TTL:            c.SessionTTL,
+		LockDelay:      c.LockDelay,
+		ConnectTimeout: cluster.ConnectTimeout,
+		Logger:         a.logs.root,
+	})
+	return s, consul.Timing(c.SessionTTL), err
+}
+
+// resolver reads a secret whenever it is needed; nil if there is none.
+func resolver(s config.Secret) func() (string, error) {
+	if !s.IsSet() {
+		return nil
+	}
+	return s.Resolve
 }
 
 // newLease builds the backend of a lease.

@@ -25,7 +25,7 @@ const webStopLimit = 3 * time.Second
 // unsupported lists the keys that load but do nothing in this version; using one is a
 // warning, so that nobody relies on it.
 var unsupported = []string{
-	"cluster.kubernetes", "cluster.consul",
+	"cluster.kubernetes",
 }
 
 // wire builds the components of cfg and binds the addresses. Each step pushes what
