@@ -5,7 +5,7 @@ import * as actions from './actions.js';
 import { button, h, isolated, replace, setText } from './dom.js';
 import * as format from './format.js';
 import { likelyCause } from './health.js';
-import { openMitigation } from './mitigation.js';
+import { openMitigation } from './overlays.js';
 import { store } from './store.js';
 
 /**
@@ -155,12 +155,14 @@ class AlertBar extends HTMLElement {
   }
 
   #draw() {
+    /** @type {Record<Alert['kind'], number>} */
+    const weight = { alarm: 0, bad: 1, warning: 2 };
     const alerts = [
       ...connectionAlerts(),
       ...(store.cluster ? clusterAlerts(store.cluster) : []),
       ...agentAlerts(),
       ...(store.loaded ? this.#jobAlerts() : []),
-    ];
+    ].sort((a, b) => weight[a.kind] - weight[b.kind]);
     document.body.classList.toggle('stale', alerts.some((alert) => alert.id === 'stale-banner'));
     for (const [id, { element }] of this.#shown) {
       if (!alerts.some((alert) => alert.id === id)) {
@@ -168,13 +170,15 @@ class AlertBar extends HTMLElement {
         this.#shown.delete(id);
       }
     }
-    for (const alert of alerts) {
-      this.#put(alert);
-    }
+    alerts.forEach((alert, i) => this.#put(alert, i));
   }
 
-  /** Makes an alert, or brings it up to date without taking the focus away. @param {Alert} alert */
-  #put(alert) {
+  /**
+   * Makes an alert, or brings it up to date without taking the focus away.
+   * @param {Alert} alert
+   * @param {number} i its place
+   */
+  #put(alert, i) {
     // What the buttons are about may have changed although they look the same.
     const key = JSON.stringify([alert.problems, (alert.acts ?? []).map(([label]) => label), alert.id === 'failing-banner' ? this.#failing : '']);
     let shown = this.#shown.get(alert.id);
@@ -184,8 +188,8 @@ class AlertBar extends HTMLElement {
       this.#shown.set(alert.id, shown);
     }
     const { element } = shown;
-    if (!element.isConnected) {
-      this.append(element);
+    if (this.children[i] !== element) {
+      this.insertBefore(element, this.children[i] ?? null);
     }
     element.className = `alert ${alert.kind}`;
     const [title, what, acts, problems] = /** @type {HTMLElement[]} */ ([...element.children]);

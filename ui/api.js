@@ -243,12 +243,16 @@ function message(block) {
   return m;
 }
 
+// How many events of before a page begins with.
+const past = 1000;
+
 /**
- * Follows what happens on the agent.
+ * Follows what happens on the agent, beginning with what happened lately.
  * @param {{signal: AbortSignal, after: string, open: () => void, take: (events: AgentEvent[], lastID: string) => void}} options
  */
 export function events({ signal, after, open, take }) {
-  return stream('events', {
+  // Who comes for the first time wants to know what has happened lately.
+  return stream(after ? 'events' : `events?last=${past}`, {
     signal, after, open,
     take: (messages) => take(messages.map((m) => JSON.parse(m.data)), messages.findLast((m) => m.id)?.id ?? ''),
   });

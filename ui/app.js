@@ -2,22 +2,18 @@
 
 import './toasts.js';
 import './cluster-panel.js';
-import './fleet-view.js';
-import './run-timeline.js';
 import { AlertBar } from './alert-bar.js';
 import * as actions from './actions.js';
 import { find } from './dom.js';
 import { HeaderBar } from './header-bar.js';
-import { openHelp } from './help-sheet.js';
 import { JobDrawer } from './job-drawer.js';
 import { JobView } from './job-view.js';
 import { startKeys } from './keys.js';
 import { startNotices } from './notices.js';
-import { fillPalette } from './palette.js';
+import { loadView, openHelp, openTail, openWallboard } from './overlays.js';
 import { onPref, pref, setPref } from './prefs.js';
-import { themes } from './settings-dialog.js';
 import { store } from './store.js';
-import { startTheme } from './theme.js';
+import { startTheme, themes } from './theme.js';
 import { startTokens } from './token-dialog.js';
 
 /** @typedef {import('./job-drawer.js').JobDrawer['tab']} Tab */
@@ -56,6 +52,8 @@ function route() {
       table.choose(job);
       drawer.show(job, found);
     }
+  } else if (what === 'tv') {
+    openWallboard(() => go(`#${view}`));
   } else {
     view = views.includes(what) ? what : 'jobs';
     drawer.close();
@@ -64,6 +62,7 @@ function route() {
 }
 
 function show() {
+  loadView(view);
   header.current(view);
   document.body.dataset['view'] = view;
   jobs.hidden = view !== 'jobs';
@@ -99,7 +98,7 @@ alerts.addEventListener('act', (event) => {
     case 'logs': drawer.show(names[0] ?? '', 'logs'); break;
     case 'why': drawer.show(names[0] ?? '', 'why'); break;
     case 'timeline': go('#timeline'); break;
-    case 'tail': void import('./multi-tail.js').then(({ openTail }) => openTail(names)); break;
+    case 'tail': openTail(names); break;
     default:
       go('#jobs');
       jobs.set({ show: 'failed', text: '' });
@@ -158,7 +157,7 @@ startKeys({
   },
   a: () => alerts.acknowledge(),
   i: () => go('#timeline'),
-  w: () => void import('./wallboard.js').then(({ openWallboard }) => openWallboard()),
+  w: () => go('#tv'),
   '?': openHelp,
   1: () => go('#jobs'),
   2: () => go('#cluster'),
@@ -175,7 +174,6 @@ onPref((key) => {
     show();
   }
 });
-fillPalette(go);
 startTokens();
 startNotices();
 store.start();

@@ -10,9 +10,6 @@ import { leaseGraph, membersGraph } from './members-graph.js';
 import { remaining, role, statuses } from './members.js';
 import { store } from './store.js';
 
-/** How far clocks may be apart before claims fail, in seconds. */
-const skewLimit = 2;
-
 class ClusterPanel extends HTMLElement {
   #drawn = '';
   #summary = h('h2', { class: 'summary', 'data-testid': 'cluster-summary' });
@@ -40,7 +37,7 @@ class ClusterPanel extends HTMLElement {
     }
     const owned = cluster.distribution === 'spread' ? owners() : null;
     // What only gets older is left to #tick, so that nothing flickers.
-    const key = JSON.stringify([cluster, owned && [...owned]], (name, value) => (name === 'last_seen' || name === 'clock_skew' || name === 'expiry' ? undefined : value));
+    const key = JSON.stringify([cluster, owned && [...owned]], (name, value) => (name === 'last_seen' || name === 'ahead' || name === 'within' || name === 'expiry' ? undefined : value));
     if (key !== this.#drawn) {
       this.#drawn = key;
       this.#fleet.hidden = cluster.backend !== 'gossip';
@@ -63,9 +60,9 @@ class ClusterPanel extends HTMLElement {
       setText(cell, peer?.last_seen ? format.age(now - Date.parse(peer.last_seen)) : 'never');
     }
     for (const cell of this.querySelectorAll('[data-skew]')) {
-      const skew = cluster?.peers.find((p) => p.host === cell.getAttribute('data-skew'))?.clock_skew;
-      setText(cell, skew === undefined ? '–' : `${skew > 0 ? '+' : ''}${skew.toFixed(Math.abs(skew) < 10 ? 2 : 0)} s`);
-      cell.classList.toggle('is-failed', skew !== undefined && Math.abs(skew) > skewLimit);
+      const peer = cluster?.peers.find((p) => p.host === cell.getAttribute('data-skew'));
+      setText(cell, peer?.clock ? aheadText(peer.clock) : '–');
+      cell.classList.toggle('is-failed', peer?.clock?.excessive === true);
     }
     const expiry = this.querySelector('[data-expiry]');
     if (expiry) {
@@ -125,6 +122,10 @@ function notes(cluster) {
   if (cluster.elect_leader && !cluster.lease && !cluster.conflict && !cluster.quorate) {
     list.push([`${cluster.agreeing ?? 1} of ${cluster.cluster_size} nodes are in mutual agreement, ${cluster.quorum} are needed: Leader jobs wait, PreferLeader jobs run on the first node that is there.`, 'bad']);
   }
+  const apart = cluster.peers.filter((peer) => peer.clock?.excessive);
+  if (apart.length > 0) {
+    list.push([`The clock of ${apart.map((peer) => peer.node_name ?? peer.host).join(', ')} is too far from that of this node: claims of firings may be denied.`, 'bad']);
+  }
   if (!cluster.elect_leader) {
     list.push(['Leader election is off: every node runs every job.', '']);
   }
@@ -136,8 +137,8 @@ function notes(cluster) {
  * @param {Map<string, number>|null} owned
  */
 function peerTable(cluster, owned) {
-  const skews = cluster.peers.some((peer) => peer.clock_skew !== undefined);
-  const certs = cluster.peers.some((peer) => peer.certificate_expiry !== undefined);
+  const skews = cluster.peers.some((peer) => peer.clock);
+  const certs = cluster.peers.some((peer) => peer.certificate_expires);
   const heads = ['Peer', 'Node', owned ? 'Owns' : '', 'Status', 'Job set', 'Seen', skews ? 'Clock' : '', certs ? 'Certificate' : ''].filter(Boolean);
   return h('div', { class: 'scrolled', tabindex: '0', role: 'group', 'aria-label': 'Peers' }, h('table', { class: 'list', 'data-testid': 'peer-table' },
     h('thead', {}, h('tr', {}, ...heads.map((label) => h('th', { scope: 'col' }, label)))),
@@ -166,7 +167,19 @@ function peerRow(peer, cluster, owned, skews, certs) {
     h('td', { class: 'tight' }, id === '' ? '–' : button(format.shortID(id), () => void actions.copy(id, 'the job-set id'), { class: `plain small mono${differs ? ' is-warning' : ''}`, title: `${id}${differs ? '\nnot the one of this node' : ''}` })),
     h('td', { class: 'tight dim', 'data-seen': peer.host }),
     skews ? h('td', { class: 'tight', 'data-skew': peer.host, title: 'How far its clock is ahead of that of this node' }) : null,
-    certs ? h('td', { class: 'tight' }, peer.certificate_expiry ? expiryText(peer.certificate_expiry) : '–') : null);
+    certs ? h('td', { class: 'tight' }, peer.certificate_expires ? expiryText(peer.certificate_expires) : '–') : null);
+}
+
+/**
+ * By how much a clock is ahead, no finer than is known.
+ * @param {{ahead: number, within: number}} clock
+ */
+function aheadText({ ahead, within }) {
+  const apart = Math.abs(ahead);
+  if (apart <= Math.max(within, 0.01)) {
+    return 'same';
+  }
+  return `${format.duration(apart)} ${ahead > 0 ? 'ahead' : 'behind'}`;
 }
 
 /** @param {string} end */
@@ -181,7 +194,7 @@ const uses = { cluster: 'Certificate of this node', cluster_ca: 'Authority of th
 /** @param {Cluster} cluster */
 function certificates(cluster) {
   const list = cluster.certificates ?? [];
-  return list.length === 0 ? null : h('p', { class: 'certificates dim', 'data-testid': 'certificates' }, ...list.flatMap(({ use, not_after: end }, i) => [
+  return list.length === 0 ? null : h('p', { class: 'certificates dim', 'data-testid': 'certificates' }, ...list.flatMap(({ use, expires: end }, i) => [
     i > 0 ? ' · ' : null, `${uses[use] ?? use}: `, expiryText(end),
   ]));
 }

@@ -67,16 +67,19 @@ function append(el, children) {
 
 /**
  * Sets an attribute if it differs: writing the same again costs a style recalculation.
+ * false, null and undefined take it away, but an ARIA state is false then.
  * @param {Element} el
  * @param {string} name
  * @param {unknown} value
  */
 export function setAttribute(el, name, value) {
-  if (value === false || value === null || value === undefined) {
+  // The states of ARIA are words; all other booleans are there or not.
+  const word = name.startsWith('aria-');
+  if (value === null || value === undefined || (value === false && !word)) {
     el.removeAttribute(name);
     return;
   }
-  const text = value === true ? '' : String(value);
+  const text = value === true && !word ? '' : String(value);
   if (el.getAttribute(name) !== text) {
     el.setAttribute(name, text);
   }

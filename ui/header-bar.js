@@ -5,9 +5,7 @@ import { token } from './api.js';
 import * as actions from './actions.js';
 import { button, h, isolated, setAttribute, setText } from './dom.js';
 import { age, clock, coarse, count, shortID } from './format.js';
-import { openPalette } from './palette.js';
-import { openSettings } from './settings-dialog.js';
-import { openHelp } from './help-sheet.js';
+import { openHelp, openPalette, openSettings } from './overlays.js';
 import { askToken } from './token-dialog.js';
 import { store } from './store.js';
 

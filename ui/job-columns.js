@@ -13,10 +13,10 @@ import { store } from './store.js';
  * @typedef {object} Column
  * @property {string} id
  * @property {string} label
- * @property {string} width of the CSS grid
+ * @property {number} least width in rem
+ * @property {number} [grow] share of the room that is left
  * @property {string} [sort] key of sorting
  * @property {boolean} [fixed] can't be hidden
- * @property {boolean} [optional] hidden unless chosen
  * @property {() => boolean} [there] whether it makes sense at present
  * @property {(cell: HTMLElement) => void} make
  * @property {(cell: HTMLElement, entry: Entry) => void} draw
@@ -66,6 +66,9 @@ function nextText(entry, now) {
   if (job.running) {
     return 'running';
   }
+  if (store.notReady && nextAt !== null && nextAt < now) {
+    return 'not here';
+  }
   if (nextAt === null) {
     return job.schedule === '@reboot' ? 'at boot' : 'never';
   }
@@ -75,7 +78,7 @@ function nextText(entry, now) {
 /** @type {Column[]} */
 export const columns = [
   {
-    id: 'status', label: 'Status', width: 'minmax(7.4rem, 7.4rem)', sort: 'status', fixed: true,
+    id: 'status', label: 'Status', least: 7.4, sort: 'status', fixed: true,
     make: (cell) => cell.append(h('span', { class: 'glyph', 'aria-hidden': 'true' }), h('span', { class: 'label' }), h('span', { class: 'chip', hidden: true })),
     draw(cell, { job, health, failing }) {
       cell.className = `cell status is-${health}`;
@@ -91,7 +94,7 @@ export const columns = [
     },
   },
   {
-    id: 'job', label: 'Job', width: 'minmax(10rem, 2.4fr)', sort: 'name', fixed: true,
+    id: 'job', label: 'Job', least: 12, grow: 2.6, sort: 'name', fixed: true,
     make: (cell) => cell.append(isolated('', 'name'), isolated('', 'command mono')),
     draw(cell, { job }) {
       setText(part(cell, 0), job.name);
@@ -100,7 +103,7 @@ export const columns = [
     },
   },
   {
-    id: 'owner', label: 'Owner', width: 'minmax(6rem, .8fr)',
+    id: 'owner', label: 'Owner', least: 6, grow: .8,
     there: () => store.cluster?.distribution === 'spread' && store.cluster.elect_leader === true,
     make: (cell) => cell.append(isolated('')),
     draw(cell, { job }) {
@@ -112,12 +115,12 @@ export const columns = [
     },
   },
   {
-    id: 'policy', label: 'Policy', width: '6.6rem', optional: true,
+    id: 'policy', label: 'Policy', least: 6.6,
     make() { /* text only */ },
     draw: (cell, { job }) => setText(cell, job.clusterPolicy ?? '–'),
   },
   {
-    id: 'schedule', label: 'Schedule', width: 'minmax(7rem, 1fr)',
+    id: 'schedule', label: 'Schedule', least: 7, grow: 1,
     make: (cell) => cell.append(isolated('', 'mono')),
     draw(cell, entry) {
       setText(part(cell, 0), entry.job.schedule);
@@ -125,12 +128,12 @@ export const columns = [
     },
   },
   {
-    id: 'zone', label: 'Zone', width: '8rem', optional: true,
+    id: 'zone', label: 'Zone', least: 8,
     make() { /* text only */ },
     draw: (cell, entry) => setText(cell, frame(entry)),
   },
   {
-    id: 'last', label: 'Last run', width: 'minmax(9rem, 1fr)', sort: 'last',
+    id: 'last', label: 'Last run', least: 9.6, grow: .7, sort: 'last',
     make: (cell) => cell.append(h('span', {}), h('span', { class: 'chip', hidden: true })),
     draw(cell, entry) {
       const text = badge(entry);
@@ -144,7 +147,7 @@ export const columns = [
     tick: (cell, entry, now) => setText(part(cell, 0), lastAge(entry, now)),
   },
   {
-    id: 'took', label: 'Took', width: '6.4rem', sort: 'duration',
+    id: 'took', label: 'Took', least: 6.4, sort: 'duration',
     make() { /* text only */ },
     draw: (cell, { job }) => cell.classList.toggle('is-running', job.running),
     tick(cell, { job }, now) {
@@ -153,7 +156,7 @@ export const columns = [
     },
   },
   {
-    id: 'next', label: 'Next', width: '7.6rem', sort: 'next',
+    id: 'next', label: 'Next', least: 7.6, sort: 'next',
     make() { /* text only */ },
     draw(cell, entry) {
       const { nextAt } = entry;
@@ -163,14 +166,14 @@ export const columns = [
     tick: (cell, entry, now) => setText(cell, nextText(entry, now)),
   },
   {
-    id: 'nextat', label: 'Next at', width: '8.6rem', optional: true,
+    id: 'nextat', label: 'Next at', least: 8.6,
     make() { /* text only */ },
     draw(cell, { nextAt }) {
       setText(cell, nextAt === null ? '–' : new Date(nextAt).toLocaleString(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' }));
     },
   },
   {
-    id: 'rate', label: 'Rate', width: '4.6rem', optional: true,
+    id: 'rate', label: 'Rate', least: 4.6,
     make() { /* text only */ },
     draw(cell, { job }) {
       const ok = job.history.filter((run) => run.outcome === 'success').length;
@@ -179,12 +182,12 @@ export const columns = [
     },
   },
   {
-    id: 'trend', label: 'Trend', width: '7.6rem',
+    id: 'trend', label: 'Trend', least: 7.6,
     make: (cell) => cell.append(trend()),
     draw: (cell, { job }) => drawTrend(/** @type {SVGSVGElement} */ (cell.children[0]), job.history),
   },
   {
-    id: 'actions', label: 'Actions', width: '8.6rem', fixed: true,
+    id: 'actions', label: 'Actions', least: 8.6, fixed: true,
     make: (cell) => cell.append(
       button('Run', () => {}, { class: 'small', 'data-act': 'run', 'data-testid': 'run-button' }),
       button('Stop', () => {}, { class: 'small danger', 'data-act': 'cancel', 'data-testid': 'cancel-button', hidden: true }),

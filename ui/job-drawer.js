@@ -7,11 +7,8 @@ import { button, h, isolated, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
 import { healths } from './health.js';
 import { frame } from './job-columns.js';
-import { JobSchedule } from './job-schedule.js';
-import { JobWhy } from './job-why.js';
 import { LogView } from './log-view.js';
-import { askPause } from './pause-dialog.js';
-import { RunHistory } from './run-history.js';
+import { askPause, loadView } from './overlays.js';
 import { describe } from './schedule-words.js';
 import { store } from './store.js';
 
@@ -38,7 +35,9 @@ export class JobDrawer extends HTMLElement {
   #tabs = tabs.map(([id, label]) => button(label, () => this.show(this.job, id), {
     class: 'tab', role: 'tab', id: `tab-${id}`, 'aria-controls': `panel-${id}`, 'data-testid': `tab-${id}`,
   }));
-  #views = { logs: new LogView(), history: new RunHistory(), schedule: new JobSchedule(), why: new JobWhy() };
+  #logs = new LogView();
+  // The other ones are loaded when they are wanted.
+  #views = { logs: this.#logs, history: document.createElement('run-history'), schedule: document.createElement('job-schedule'), why: document.createElement('job-why') };
   #panels = tabs.map(([id]) => h('div', { class: 'panel', role: 'tabpanel', id: `panel-${id}`, 'aria-labelledby': `tab-${id}`, hidden: true }, this.#views[id]));
 
   connectedCallback() {
@@ -61,7 +60,7 @@ export class JobDrawer extends HTMLElement {
         if (!this.#filled) {
           this.#fill();
         } else if (this.tab !== 'logs') {
-          this.#views[this.tab].refresh();
+          this.#views[this.tab].setAttribute('job', this.job);
         }
       }
     });
@@ -104,9 +103,10 @@ export class JobDrawer extends HTMLElement {
   /** Asks for what the open tab shows, as soon as it is known that there is such a job. */
   #fill() {
     this.#filled = store.entries.has(this.job);
-    this.#views.logs.attach(this.#filled && this.tab === 'logs' ? this.job : '');
+    this.#logs.attach(this.#filled && this.tab === 'logs' ? this.job : '');
     if (this.#filled && this.tab !== 'logs') {
-      this.#views[this.tab].show(this.job);
+      loadView(this.tab);
+      this.#views[this.tab].setAttribute('job', this.job);
     }
   }
 
@@ -118,7 +118,7 @@ export class JobDrawer extends HTMLElement {
     this.toggleAttribute('hidden', true);
     this.job = '';
     document.body.classList.remove('with-drawer');
-    this.#views.logs.attach('');
+    this.#logs.attach('');
     if (inside && this.#before instanceof HTMLElement) {
       this.#before.focus({ preventScroll: true });
     }

@@ -12,6 +12,8 @@ import { store } from './store.js';
 const margin = 6;
 // Rows must not jump away under the hand: sorting waits this long after a movement.
 const calm = 1500;
+// Where the table is narrow, these columns go, the first ones first.
+const firstToGo = ['rate', 'nextat', 'zone', 'policy', 'trend', 'took', 'schedule', 'owner', 'next'];
 
 /** @typedef {'all'|'ok'|'failed'|'running'|'disabled'|'paused'} Show */
 /** @typedef {{text: string, show: Show, sort: string, descending: boolean}} Query */
@@ -102,23 +104,23 @@ export class JobTable extends HTMLElement {
     this.append(this.#grid, this.#empty);
     this.#grid.addEventListener('scroll', () => this.#soon(), { passive: true });
     document.addEventListener('scroll', () => this.#soon(), { passive: true });
-    new ResizeObserver(() => this.measure()).observe(this.#grid);
+    new ResizeObserver(() => {
+      this.#fit();
+      this.measure();
+    }).observe(this.#grid);
     this.#body.addEventListener('pointermove', () => {
       this.#moved = performance.now();
     }, { passive: true });
     this.#body.addEventListener('click', (event) => this.#click(event));
     this.#head.addEventListener('click', (event) => this.#sortClick(event));
     this.#grid.addEventListener('focus', () => {
-      if (!this.#chosen && this.shown[0]) {
+      // Not under a mouse: the table would jump away between the press and the click.
+      if (!this.#chosen && this.shown[0] && this.#grid.matches(':focus-visible')) {
         this.choose(this.shown[0].job.name);
       }
     });
     store.on('jobs', (changed) => this.#changed(changed));
-    store.on('cluster', () => {
-      if (this.#wanted().join() !== this.#columns.join()) {
-        this.#build();
-      }
-    });
+    store.on('cluster', () => this.#fit());
     store.on('tick', () => this.#tick());
     onPref((key) => {
       if (key === 'columns' || key === 'density' || key === 'scale') {
@@ -182,14 +184,35 @@ export class JobTable extends HTMLElement {
     this.#grid.focus({ preventScroll: true });
   }
 
+  /** The columns that are wanted, less what there is no room for. */
   #wanted() {
     const chosen = pref('columns');
-    return columns.filter((column) => (column.there?.() ?? true) && (column.fixed || column.there || chosen.includes(column.id)));
+    const wanted = columns.filter((column) => (column.there?.() ?? true) && (column.fixed || column.there || chosen.includes(column.id)));
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    let room = this.clientWidth / rem - 2;
+    for (const column of wanted) {
+      room -= column.least + 0.9;
+    }
+    for (const id of firstToGo) {
+      const at = wanted.findIndex((column) => column.id === id);
+      if (room < 0 && at >= 0) {
+        room += (wanted[at]?.least ?? 0) + 0.9;
+        wanted.splice(at, 1);
+      }
+    }
+    return wanted;
+  }
+
+  /** Makes the columns anew if others are wanted. */
+  #fit() {
+    if (this.#wanted().map((column) => column.id).join() !== this.#columns.map((column) => column.id).join()) {
+      this.#build();
+    }
   }
 
   #build() {
     this.#columns = this.#wanted();
-    this.#grid.style.setProperty('--columns', this.#columns.map((column) => column.width).join(' '));
+    this.#grid.style.setProperty('--columns', this.#columns.map((column) => (column.grow ? `minmax(${column.least}rem, ${column.grow}fr)` : `${column.least}rem`)).join(' '));
     setAttribute(this.#grid, 'aria-colcount', this.#columns.length);
     this.#rows = [];
     this.#body.replaceChildren();

@@ -3,59 +3,29 @@
 
 /** @import {Decision, Why} from './types.js' */
 import * as api from './api.js';
-import { h, isolated, replace } from './dom.js';
+import { h, isolated } from './dom.js';
 import * as format from './format.js';
+import { JobPart } from './job-part.js';
 import { missedTable } from './run-history.js';
 
 /** @type {Record<string, string>} */
 const kinds = { run: 'is-ok', missed: 'is-failed', abandoned: 'is-failed', denied: 'is-warning', pending: 'is-warning', deferred: 'is-warning' };
 
-export class JobWhy extends HTMLElement {
-  #job = '';
-  #asked = 0;
-
-  /** @param {string} job */
-  show(job) {
-    if (this.#job !== job) {
-      this.#job = job;
-      replace(this, h('p', { class: 'dim' }, 'Loading …'));
-    }
-    this.refresh();
-  }
-
-  refresh() {
-    void this.#load();
-  }
-
-  async #load() {
-    const asked = ++this.#asked;
-    try {
-      const why = await api.why(this.#job);
-      if (asked === this.#asked) {
-        this.#draw(why);
-      }
-    } catch (error) {
-      if (asked === this.#asked) {
-        replace(this, h('p', { class: 'is-warning' }, `No reasons can be shown: ${error instanceof Error ? error.message : error}`));
-      }
-    }
-  }
-
-  /** @param {Why} why */
-  #draw({ node, now, decisions, missed }) {
-    replace(this,
-      now ? h('p', { class: `verdict ${now.action}`, 'data-testid': 'why-now' },
-        h('strong', {}, `A firing now would ${now.action === 'run' ? 'run' : 'not run'} on `, isolated(node), '. '),
-        isolated(sentence(now.reason)),
-        now.owner && now.owner !== node ? h('span', {}, ' Its owner: ', isolated(now.owner), '.') : null) : null,
-      h('h3', {}, 'What became of the firings'),
-      decisions.length === 0
-        ? h('p', { class: 'dim' }, 'No firing was due on this node since the agent started.')
-        : h('table', { class: 'list', 'data-testid': 'why-table' },
-          h('thead', {}, h('tr', {}, ...['Firing', 'Outcome', 'Why'].map((label) => h('th', { scope: 'col' }, label)))),
-          h('tbody', {}, ...[...decisions].reverse().map(row))),
-      missed.length > 0 ? missedTable(missed) : null);
-  }
+/** @param {Why} why */
+function draw({ node, now, decisions, missed }) {
+  return [
+    now ? h('p', { class: `verdict ${now.action}`, 'data-testid': 'why-now' },
+      h('strong', {}, `A firing now would ${now.action === 'run' ? 'run' : 'not run'} on `, isolated(node), '. '),
+      isolated(sentence(now.reason)),
+      now.owner && now.owner !== node ? h('span', {}, ' Its owner: ', isolated(now.owner), '.') : null) : null,
+    h('h3', {}, 'What became of the firings'),
+    decisions.length === 0
+      ? h('p', { class: 'dim' }, 'No firing was due on this node since the agent started.')
+      : h('table', { class: 'list', 'data-testid': 'why-table' },
+        h('thead', {}, h('tr', {}, ...['Firing', 'Outcome', 'Why'].map((label) => h('th', { scope: 'col' }, label)))),
+        h('tbody', {}, ...[...decisions].reverse().map(row))),
+    missed.length > 0 ? missedTable(missed) : null,
+  ];
 }
 
 /** @param {Decision} d */
@@ -71,5 +41,12 @@ function row(d) {
 
 /** @param {string} text */
 const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+
+/** @extends {JobPart<Why>} */
+class JobWhy extends JobPart {
+  constructor() {
+    super(api.why, draw);
+  }
+}
 
 customElements.define('job-why', JobWhy);

@@ -1,6 +1,6 @@
 // Single keys. None of them acts while somebody types, or while a dialog is open.
 
-import { openPalette } from './palette.js';
+import { openPalette } from './overlays.js';
 
 /** @param {Record<string, () => void>} keys by the name of the key */
 export function startKeys(keys) {

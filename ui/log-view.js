@@ -79,6 +79,7 @@ export class LogView extends HTMLElement {
     store.on('jobs', (changed) => {
       if (this.#job && (changed === null || changed.has(this.#job))) {
         this.#again();
+        this.#live();
       }
     });
     this.#look();
@@ -127,7 +128,10 @@ export class LogView extends HTMLElement {
         const reason = await api.logs(job, {
           signal,
           after: this.#lastID,
-          open: () => this.#say(store.entries.get(job)?.job.running ? 'Live' : ''),
+          open: () => {
+            this.#say('');
+            this.#live();
+          },
           take: (lines, lastID) => this.#take(lines, lastID),
         });
         if (reason !== 'cut') {
@@ -163,6 +167,13 @@ export class LogView extends HTMLElement {
       this.#say('End of the output of this run. The next one will show here.');
     }
     this.#again();
+  }
+
+  /** Says that what is shown is of now. */
+  #live() {
+    if (!this.#ended && this.#reading && store.entries.get(this.#job)?.job.running) {
+      this.#say('● Live', 'is-running');
+    }
   }
 
   /** Goes on with the next run, once there is one. */

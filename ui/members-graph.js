@@ -5,7 +5,7 @@
 import { svg } from './dom.js';
 import { links, members, statuses } from './members.js';
 
-const [width, height] = [460, 260];
+const [width, height] = [480, 220];
 const radius = 15;
 
 /** @type {Record<Link['kind'], string>} */
@@ -24,7 +24,8 @@ function place(i, n) {
     return [width / 2, height / 2];
   }
   const angle = (2 * Math.PI * i) / n - Math.PI / 2;
-  return [width / 2 + (width / 2 - 120) * Math.cos(angle), height / 2 - 4 + (height / 2 - 48) * Math.sin(angle)];
+  // Room for the names: beside the circles, and above the first.
+  return [width / 2 + (width / 2 - 125) * Math.cos(angle), height / 2 + 8 + (height / 2 - 52) * Math.sin(angle)];
 }
 
 /** @param {string} text @param {number} most */
@@ -76,7 +77,7 @@ function drawMember(member, [x, y], cluster) {
   // Beside the circle where it stands at a side, else above or below it.
   const side = Math.abs(x - width / 2) < 30 ? 0 : Math.sign(x - width / 2);
   const anchor = side === 0 ? 'middle' : side > 0 ? 'start' : 'end';
-  const [tx, ty] = side === 0 ? [x, y < height / 2 ? y - radius - 18 : y + radius + 16] : [x + side * (radius + 8), y - 1];
+  const [tx, ty] = side === 0 ? [x, y < height / 2 ? y - radius - 23 : y + radius + 18] : [x + side * (radius + 8), y - 1];
   const marks = [
     self ? 'this node' : member.status,
     member.leader && cluster.elect_leader ? 'leader' : '',

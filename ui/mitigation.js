@@ -75,7 +75,7 @@ function summary(names) {
   const jobs = names.flatMap((name) => store.entries.get(name)?.job ?? []);
   const cause = likelyCause(jobs);
   // What would be markup is quoted.
-  const quote = (/** @type {string} */ text) => `\`${text.replace(/[`\r\n|]/g, ' ')}\``;
+  const quote = (/** @type {string} */ text) => `\`${text.replace(/[\x60\r\n|]/g, ' ')}\``;
   return [
     `# ${format.count(jobs.length, 'job')} failing on ${store.node || 'this node'}, ${format.utc(store.now())}`, '',
     cause ? `${cause.jobs.length} share ${format.exit(cause.exit)} (${cause.reason}).` : 'No common cause is apparent.', '',

@@ -4,15 +4,12 @@ import * as actions from './actions.js';
 import { h, isolated, replace, setAttribute } from './dom.js';
 import { healths } from './health.js';
 import { pref, setPref } from './prefs.js';
-import { themes } from './settings-dialog.js';
+import { themes } from './theme.js';
 import { store } from './store.js';
 
 /** @typedef {{label: string, hint: string, job?: string, act: () => void}} Command */
 
 const most = 30;
-
-/** Commands that other modules bring in: they know the views. @type {Command[]} */
-export const commands = [];
 
 /**
  * How well a text fits what was typed: higher is better, -1 is not at all. The letters
@@ -40,15 +37,18 @@ export function fit(typed, text) {
   return Math.max(0, score + (lower.includes(typed) ? 20 : 0) - lower.length / 100);
 }
 
-/** @param {(hash: string) => void} go */
-export function fillPalette(go) {
-  commands.push(
+/** @returns {Command[]} */
+function commands() {
+  const go = (/** @type {string} */ hash) => {
+    location.hash = hash;
+  };
+  return [
     { label: 'Refresh', hint: 'g', act: () => store.refresh() },
     { label: 'Reload the configuration of the agent', hint: '', act: () => void actions.reload() },
     { label: pref('density') === 'compact' ? 'Comfortable rows' : 'Compact rows', hint: '', act: () => setPref('density', pref('density') === 'compact' ? 'comfortable' : 'compact') },
     ...themes.map(([theme, label]) => ({ label: `Theme: ${label}`, hint: 't', act: () => setPref('theme', theme) })),
     ...[['jobs', '1'], ['cluster', '2'], ['fleet', '3'], ['timeline', '4'], ['tv', 'w']].map(([view = '', hint = '']) => ({ label: `Go to ${view === 'tv' ? 'wallboard' : view}`, hint, act: () => go(`#${view}`) })),
-  );
+  ];
 }
 
 /** @returns {Command[]} */
@@ -78,7 +78,7 @@ export function openPalette() {
   if (document.querySelector('[data-testid="palette"]')) {
     return;
   }
-  const all = [...commands, ...jobCommands()];
+  const all = [...commands(), ...jobCommands()];
   const input = h('input', {
     type: 'text', placeholder: 'Type a command or a job', 'aria-label': 'Command', autocomplete: 'off', spellcheck: 'false', autofocus: true,
     role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list', 'data-testid': 'palette-input',

@@ -2,62 +2,31 @@
 
 /** @import {Missed, Run, Runs} from './types.js' */
 import * as api from './api.js';
-import { h, isolated, replace, svg } from './dom.js';
+import { h, isolated, svg } from './dom.js';
 import * as format from './format.js';
 import { healthOfOutcome, healths } from './health.js';
+import { JobPart } from './job-part.js';
 
-export class RunHistory extends HTMLElement {
-  #job = '';
-  #asked = 0;
-
-  /** @param {string} job */
-  show(job) {
-    if (this.#job !== job) {
-      this.#job = job;
-      replace(this, h('p', { class: 'dim' }, 'Loading …'));
-    }
-    this.refresh();
+/** @param {Runs} answer */
+function draw({ runs, stats, missed }) {
+  if (runs.length === 0 && !missed) {
+    return [h('p', { class: 'dim' }, 'No run of this job has finished on this node yet.')];
   }
-
-  refresh() {
-    void this.#load();
-  }
-
-  async #load() {
-    const asked = ++this.#asked;
-    try {
-      const runs = await api.runs(this.#job);
-      if (asked === this.#asked) {
-        this.#draw(runs);
-      }
-    } catch (error) {
-      if (asked === this.#asked) {
-        replace(this, h('p', { class: 'is-warning' }, `The history can't be shown: ${error instanceof Error ? error.message : error}`));
-      }
-    }
-  }
-
-  /** @param {Runs} answer */
-  #draw({ runs, stats, missed }) {
-    if (runs.length === 0 && !missed) {
-      replace(this, h('p', { class: 'dim' }, 'No run of this job has finished on this node yet.'));
-      return;
-    }
-    const newest = [...runs].reverse();
-    replace(this,
-      h('div', { class: 'tiles' },
-        tile('runs', String(stats.total)),
-        tile('success rate', format.percent(stats.success_rate)),
-        tile('ok / failed', `${stats.success} / ${stats.failure}`, stats.failure > 0 ? 'is-failed' : ''),
-        tile('average', format.duration(stats.avg_duration)),
-        tile('shortest', format.duration(stats.min_duration)),
-        tile('longest', format.duration(stats.max_duration))),
-      runs.length > 0 ? chart(runs) : null,
-      runs.length > 0 ? h('div', { class: 'scrolled', tabindex: '0', role: 'group', 'aria-label': 'Runs' }, h('table', { class: 'list', 'data-testid': 'run-table' },
-        h('thead', {}, h('tr', {}, ...['Outcome', 'Exit', 'Finished', 'Took', 'Reason'].map((label) => h('th', { scope: 'col' }, label)))),
-        h('tbody', {}, ...newest.map(row)))) : null,
-      missed ? missedTable(missed) : null);
-  }
+  const newest = [...runs].reverse();
+  return [
+    h('div', { class: 'tiles' },
+      tile('runs', String(stats.total)),
+      tile('success rate', format.percent(stats.success_rate)),
+      tile('ok / failed', `${stats.success} / ${stats.failure}`, stats.failure > 0 ? 'is-failed' : ''),
+      tile('average', format.duration(stats.avg_duration)),
+      tile('shortest', format.duration(stats.min_duration)),
+      tile('longest', format.duration(stats.max_duration))),
+    runs.length > 0 ? chart(runs) : null,
+    runs.length > 0 ? h('div', { class: 'scrolled', tabindex: '0', role: 'group', 'aria-label': 'Runs' }, h('table', { class: 'list', 'data-testid': 'run-table' },
+      h('thead', {}, h('tr', {}, ...['Outcome', 'Exit', 'Finished', 'Took', 'Reason'].map((label) => h('th', { scope: 'col' }, label)))),
+      h('tbody', {}, ...newest.map(row)))) : null,
+    missed ? missedTable(missed) : null,
+  ];
 }
 
 /**
@@ -110,6 +79,13 @@ export function missedTable(missed) {
       h('tbody', {}, ...[...missed].reverse().map((m) => h('tr', {},
         h('td', { class: 'tight', title: format.local(m.firing) }, format.utc(m.firing)),
         h('td', {}, isolated(m.reason), h('div', { class: 'faint mono', text: m.code })))))));
+}
+
+/** @extends {JobPart<Runs>} */
+class RunHistory extends JobPart {
+  constructor() {
+    super(api.runs, draw);
+  }
 }
 
 customElements.define('run-history', RunHistory);

@@ -4,10 +4,8 @@
 import { open } from './dialog.js';
 import { h } from './dom.js';
 import { pref, setPref } from './prefs.js';
+import { themes } from './theme.js';
 import { toast } from './toasts.js';
-
-/** @type {[Prefs['theme'], string][]} */
-export const themes = [['system', 'As the system says'], ['light', 'Light'], ['dark', 'Dark'], ['contrast', 'High contrast'], ['amber', 'Amber']];
 
 /**
  * @template {keyof Prefs} K

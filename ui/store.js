@@ -74,7 +74,6 @@ class Store {
   linkError = '';
   /** When the newest good answers came, in milliseconds of the browser's clock; 0: never. */
   jobsAt = 0;
-  clusterAt = 0;
   goodAt = 0;
   loaded = false;
   /** Since when jobs have been running, as far as events told, in milliseconds of the agent's clock. */
@@ -85,7 +84,9 @@ class Store {
   #offset = 0;
   #offsetKnown = false;
   #streaming = false;
-  #wanted = { fleet: 0 };
+  /** Events before that are of the past, in milliseconds of the agent's clock. */
+  #streamFrom = 0;
+  #fleetWanted = 0;
   #latest = { jobs: new Latest(), cluster: new Latest(), fleet: new Latest(), config: new Latest() };
   /** @type {Map<string, Latest>} */
   #single = new Map();
@@ -97,7 +98,6 @@ class Store {
   #beating;
   #fullBusy = false;
   #fullAgain = false;
-  #fullTook = 0;
   #lastID = '';
   /** @type {AbortController|null} */
   #following = null;
@@ -105,6 +105,7 @@ class Store {
   /**
    * @param {Topic} topic
    * @param {(changed: Set<string>|null) => void} told
+   * @returns {() => void} ends that
    */
   on(topic, told) {
     let set = this.#listeners.get(topic);
@@ -112,6 +113,7 @@ class Store {
       this.#listeners.set(topic, set = new Set());
     }
     set.add(told);
+    return () => set.delete(told);
   }
 
   /**
@@ -177,7 +179,7 @@ class Store {
   refresh() {
     this.#setLink(this.link === 'paused' || this.link === 'locked' ? 'starting' : this.link, '');
     void this.#full();
-    void this.#quiet(() => this.#latest.config.run(api.configStatus, (config) => this.#setConfig(config)));
+    void this.#ask('config');
     if (!this.version) {
       void this.#quiet(async () => {
         this.version = await api.version();
@@ -197,9 +199,9 @@ class Store {
    * @param {boolean} wanted
    */
   wantFleet(wanted) {
-    this.#wanted.fleet += wanted ? 1 : -1;
+    this.#fleetWanted += wanted ? 1 : -1;
     if (wanted) {
-      void this.#askFleet();
+      void this.#ask('fleet');
     }
   }
 
@@ -254,11 +256,11 @@ class Store {
     if (pref('interval') > 0 && this.link !== 'locked' && (!document.hidden || pref('notify'))) {
       const jobsDue = !this.#streaming || Date.now() - this.jobsAt > fullEvery;
       await Promise.all([
-        this.#quiet(() => this.#latest.cluster.run(api.cluster, (cluster) => this.#setCluster(cluster))),
+        this.#ask('cluster'),
         this.#quiet(async () => this.#setReady(await api.notReady())),
         jobsDue ? this.#full() : undefined,
-        this.#wanted.fleet > 0 ? this.#askFleet() : undefined,
-        !this.#streaming ? this.#quiet(() => this.#latest.config.run(api.configStatus, (config) => this.#setConfig(config))) : undefined,
+        this.#fleetWanted > 0 ? this.#ask('fleet') : undefined,
+        this.#streaming ? undefined : this.#ask('config'),
       ]);
     }
     clearTimeout(this.#beating); // two may have been under way
@@ -269,11 +271,25 @@ class Store {
     }
   }
 
-  #askFleet() {
-    return this.#quiet(() => this.#latest.fleet.run(api.fleet, (fleet) => {
-      this.fleet = fleet;
-      this.#tell('fleet');
-    }));
+  /** @param {'cluster'|'fleet'|'config'} what */
+  #ask(what) {
+    switch (what) {
+      case 'cluster':
+        return this.#quiet(() => this.#latest.cluster.run(api.cluster, (cluster) => {
+          this.cluster = cluster;
+          this.#tell('cluster');
+        }));
+      case 'fleet':
+        return this.#quiet(() => this.#latest.fleet.run(api.fleet, (fleet) => {
+          this.fleet = fleet;
+          this.#tell('fleet');
+        }));
+      default:
+        return this.#quiet(() => this.#latest.config.run(api.configStatus, (config) => {
+          this.config = config;
+          this.#tell('config');
+        }));
+    }
   }
 
   /** Follows the events until #unfollow, coming back after every end. */
@@ -291,6 +307,7 @@ class Store {
           after: this.#lastID,
           open: () => {
             this.#streaming = true;
+            this.#streamFrom = this.#lastID ? 0 : this.now() - 5000;
             wait = retryFrom;
             this.#good();
             this.#setLink('live', '');
@@ -330,30 +347,33 @@ class Store {
   #take(events, lastID) {
     this.#lastID = lastID || this.#lastID;
     this.#good();
-    let all = false;
+    let [all, cluster, config] = [false, false, false];
     for (const event of events) {
+      // What is older was asked for with everything else.
+      const fresh = Date.parse(event.at) > this.#streamFrom;
       switch (event.kind) {
         case 'lost':
           all = true;
           continue; // nothing that has happened
         case 'reload':
-          all = true;
-          void this.#quiet(() => this.#latest.config.run(api.configStatus, (config) => this.#setConfig(config)));
+          all ||= fresh;
+          config ||= fresh;
           break;
         case 'role':
         case 'member':
-          void this.#quiet(() => this.#latest.cluster.run(api.cluster, (cluster) => this.#setCluster(cluster)));
-          all ||= this.cluster?.distribution === 'spread'; // the owners may be others
+          cluster ||= fresh;
+          all ||= fresh && this.cluster?.distribution === 'spread'; // the owners may be others
           break;
         default:
-          if (event.job) {
-            this.#dirty.add(event.job);
-            if (event.kind === 'run-started') {
-              this.runningSince.set(event.job, Date.parse(event.at));
-            }
-          }
+          this.#heard(event, fresh);
       }
       this.events.push(event);
+    }
+    if (cluster) {
+      void this.#ask('cluster');
+    }
+    if (config) {
+      void this.#ask('config');
     }
     if (this.events.length > eventsKept) {
       this.events.splice(0, this.events.length - eventsKept);
@@ -363,6 +383,23 @@ class Store {
       void this.#full();
     } else if (this.#dirty.size > 0 && this.#gathering === undefined) {
       this.#gathering = setTimeout(() => this.#flush(), gather);
+    }
+  }
+
+  /**
+   * An event about a job.
+   * @param {AgentEvent} event
+   * @param {boolean} fresh
+   */
+  #heard(event, fresh) {
+    if (event.job === undefined) {
+      return;
+    }
+    if (fresh) {
+      this.#dirty.add(event.job);
+    }
+    if (event.kind === 'run-started') {
+      this.runningSince.set(event.job, Date.parse(event.at));
     }
   }
 
@@ -388,13 +425,13 @@ class Store {
     this.#fullBusy = true;
     const began = performance.now();
     await this.#quiet(() => this.#latest.jobs.run(api.jobs, (jobs) => this.#setJobs(jobs)));
-    this.#fullTook = performance.now() - began;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(4 * this.#fullTook, 5000)));
-    this.#fullBusy = false;
-    if (this.#fullAgain) {
-      this.#fullAgain = false;
-      void this.#full();
-    }
+    setTimeout(() => {
+      this.#fullBusy = false;
+      if (this.#fullAgain) {
+        this.#fullAgain = false;
+        void this.#full();
+      }
+    }, Math.min(4 * (performance.now() - began), 5000));
   }
 
   /** @param {() => Promise<void>} ask */
@@ -500,19 +537,6 @@ class Store {
     this.jobsAt = Date.now();
     this.loaded = true;
     this.#tell('jobs', list ? null : names);
-  }
-
-  /** @param {Cluster} cluster */
-  #setCluster(cluster) {
-    this.cluster = cluster;
-    this.clusterAt = Date.now();
-    this.#tell('cluster');
-  }
-
-  /** @param {ConfigStatus} config */
-  #setConfig(config) {
-    this.config = config;
-    this.#tell('config');
   }
 
   /** @param {string} reason */

@@ -2,6 +2,11 @@
 
 import { onPref, pref } from './prefs.js';
 
+/** @import {Prefs} from './prefs.js' */
+
+/** @type {[Prefs['theme'], string][]} */
+export const themes = [['system', 'As the system says'], ['light', 'Light'], ['dark', 'Dark'], ['contrast', 'High contrast'], ['amber', 'Amber']];
+
 function apply() {
   const root = document.documentElement;
   root.dataset['theme'] = pref('theme');

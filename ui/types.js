@@ -89,7 +89,7 @@
  */
 
 /** @typedef {{node_name: string, instance_id?: string, agreed: boolean, stopping?: boolean}} PeerMember */
-/** @typedef {{use: string, not_after: string}} Certificate */
+/** @typedef {{use: string, expires: string}} Certificate */
 
 /**
  * @typedef {object} Peer
@@ -103,8 +103,8 @@
  * @property {string} [instance_id]
  * @property {boolean} [stopping]
  * @property {PeerMember[]} [members] what it tells of the others
- * @property {number} [clock_skew] seconds, positive if its clock is ahead
- * @property {string} [certificate_expiry]
+ * @property {{ahead: number, within: number, excessive: boolean}} [clock]
+ * @property {string} [certificate_expires]
  */
 
 /**

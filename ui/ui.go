@@ -79,7 +79,7 @@ func New() (*Site, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dashboard: %w", err)
 		}
-		s.files[name] = sync.OnceValue(func() file { return prepare(contentType, plain) })
+		s.files[name] = sync.OnceValue(func() file { return prepare(contentType, strip(name, plain)) })
 	}
 	return s, nil
 }

@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// maxWeight is how many bytes all that a page loads may have. Who opens the page over a bad
-// line at night must not wait for it.
+// maxWeight is how many bytes may come, before compression, when the page is opened. Who
+// opens it over a bad line at night must not wait for it. What is opened rarely is loaded
+// when it is.
 const maxWeight = 150_000
 
 // The folder holds the dashboard and the Go code around it, and all of it is embedded.
@@ -41,15 +42,18 @@ func TestEveryFileIsEmbedded(t *testing.T) {
 }
 
 func TestWeight(t *testing.T) {
-	total, packed, n := 0, 0, 0
-	for name := range load(t) {
-		f := theSite(t).files[name]()
-		total += len(f.plain)
-		packed += len(f.packed)
-		n++
+	weigh := func(what string, names map[string]bool) int {
+		total, packed := 0, 0
+		for name := range names {
+			f := theSite(t).files[name]()
+			total += len(f.plain)
+			packed += len(f.packed)
+		}
+		t.Logf("%s: %d files, %d bytes, %d in gzip", what, len(names), total, packed)
+		return total
 	}
-	t.Logf("%d files, %d bytes, %d in gzip", n, total, packed)
-	if total > maxWeight {
+	weigh("all there is", load(t, true))
+	if total := weigh("what opening the page loads", load(t, false)); total > maxWeight {
 		t.Errorf("%d bytes, more than %d", total, maxWeight)
 	}
 }
@@ -67,7 +71,7 @@ func theSite(t testing.TB) *Site {
 // whatever a style sheet names.
 var reference = map[string]*regexp.Regexp{
 	".html": regexp.MustCompile(`(?:src|href)="([^"#]+)"`),
-	".js":   regexp.MustCompile(`(?m)(?:^\s*(?:import|export)\b[^;'"]*?|\bimport\()['"]([^'"]+)['"]`),
+	".js":   regexp.MustCompile(`(?m)(?:^\s*import\s+(?:[^;'"]*?\bfrom\s+)?|^\s*export\s+(?:\*|\{[^}]*\})\s*from\s+|\bimport\(|\bnew URL\()['"]([^'"]+)['"]`),
 	".css":  regexp.MustCompile(`(?:@import\s+["']|url\(["']?)([^"')]+)`),
 	".svg":  regexp.MustCompile(`(?:src|href)="([^"#]+)"`),
 }
@@ -78,8 +82,9 @@ var apiPaths = []string{"status"}
 // typesOnly is read by the type checker alone.
 const typesOnly = "types.js"
 
-// load returns the names of all files that the page loads, itself included.
-func load(t *testing.T) map[string]bool {
+// load returns the names of all files that the page loads, itself included: ever, or when
+// it is opened.
+func load(t *testing.T, ever bool) map[string]bool {
 	t.Helper()
 	loaded := map[string]bool{}
 	var visit func(name string)
@@ -95,6 +100,9 @@ func load(t *testing.T) map[string]bool {
 		loaded[name] = true
 		for _, m := range reference[path.Ext(name)].FindAllStringSubmatch(string(data), -1) {
 			target := m[1]
+			if !ever && strings.Contains(m[0], "(") {
+				continue
+			}
 			if strings.HasPrefix(target, "data:") || name == Index && slices.Contains(apiPaths, target) {
 				continue
 			}
@@ -119,7 +127,7 @@ func load(t *testing.T) map[string]bool {
 // What the page loads is there, nothing is there that it does not load, and nothing comes
 // from anywhere else.
 func TestReferences(t *testing.T) {
-	loaded := load(t)
+	loaded := load(t, true)
 	for _, name := range Names() {
 		if !loaded[name] && name != typesOnly {
 			t.Errorf("nothing loads %s", name)
@@ -165,10 +173,11 @@ func unchanged(http.Header) {}
 func TestServe(t *testing.T) {
 	s := theSite(t)
 	for _, name := range Names() {
-		want, err := files.ReadFile(name)
+		source, err := files.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		want := strip(name, source)
 		plain := get(s, http.MethodGet, name, nil, unchanged)
 		packed := get(s, http.MethodGet, name, http.Header{"Accept-Encoding": {"br, gzip;q=0.5"}}, unchanged)
 		for _, resp := range []*http.Response{plain, packed} {

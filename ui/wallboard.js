@@ -1,3 +1,100 @@
-export function openWallboard() {
-  location.hash = '#jobs';
+// The wallboard: all jobs as tiles over the whole screen, the worst first; and when all
+// has been well for a while, that.
+
+/** @import {Entry} from './store.js' */
+import { h, isolated, replace, setText } from './dom.js';
+import * as format from './format.js';
+import { healths } from './health.js';
+import { store } from './store.js';
+
+const calm = 30_000;
+const smallest = 150;
+
+/** @type {HTMLDialogElement|null} */
+let shown = null;
+
+/** What matters most on a wall. @param {Entry} entry */
+function weight({ failing, health, nextAt }) {
+  const first = { running: 1, lost: 2, cancelled: 3, pending: 4, ok: 4, paused: 5, disabled: 6, failed: 0 };
+  return [failing ? 0 : first[health], nextAt ?? Infinity];
+}
+
+/** Whether nothing wants attention. */
+function well() {
+  const { cluster } = store;
+  const led = !cluster?.enabled ? !cluster?.error : !cluster.elect_leader || (cluster.quorate && !cluster.conflict);
+  return led && !store.list().some((entry) => entry.failing) && store.config?.state !== 'failed' && !store.notReady;
+}
+
+/** @param {() => void} closed called when it is left */
+export function openWallboard(closed) {
+  if (shown) {
+    return;
+  }
+  const head = h('h2', { id: 'wall-title' });
+  const counts = h('span', { class: 'dim' });
+  const clock = h('time', { class: 'mono' });
+  const tiles = h('div', { class: 'wall-tiles' });
+  const signal = h('p', { class: 'wall-signal', role: 'alert', hidden: true });
+  const dialog = shown = h('dialog', { class: 'wall', 'aria-labelledby': 'wall-title', 'data-testid': 'wallboard' },
+    h('div', { class: 'wall-head' }, head, counts, clock, h('button', { type: 'button', class: 'plain', onclick: () => dialog.close() }, 'Leave  Esc')), signal, tiles);
+  let wellSince = 0;
+
+  const draw = () => {
+    if (!dialog.open) {
+      return;
+    }
+    const now = store.now();
+    const stale = store.stale || store.link === 'lost';
+    setText(head, store.node || 'yacron2');
+    setText(clock, `${format.clock(now)} UTC`);
+    signal.hidden = !stale;
+    setText(signal, store.loaded ? `STALE DATA — no answer for ${format.span((Date.now() - store.goodAt) / 1000)}` : 'NO SIGNAL');
+    dialog.classList.toggle('old', stale);
+    wellSince = well() && !stale ? wellSince || Date.now() : 0;
+    const list = store.list();
+    const failing = list.filter((entry) => entry.failing).length;
+    setText(counts, `${format.count(list.length, 'job')} · ${list.filter((entry) => entry.job.running).length} running · ${failing} failing`);
+    if (wellSince && Date.now() - wellSince > calm) {
+      const next = list.reduce((/** @type {Entry|null} */ a, b) => (b.nextAt !== null && b.job.enabled && (a?.nextAt ?? Infinity) > b.nextAt ? b : a), null);
+      replace(tiles, h('div', { class: 'all-clear' }, h('p', { class: 'is-ok big' }, '● All clear'),
+        next?.nextAt ? h('p', { class: 'dim' }, 'next: ', isolated(next.job.name), ` ${format.countdown(next.nextAt - now)}`) : null,
+        h('div', { class: 'dots', 'aria-hidden': 'true' }, ...list.slice(0, 400).map((entry) => h('span', { class: entry.nextAt !== null && Math.abs(entry.nextAt - now) < 1500 ? 'dot firing' : 'dot' })))));
+      return;
+    }
+    const ordered = [...list].sort((a, b) => {
+      const [x, y] = [weight(a), weight(b)];
+      return /** @type {number} */ (x[0]) - /** @type {number} */ (y[0]) || /** @type {number} */ (x[1]) - /** @type {number} */ (y[1]) || a.order - b.order;
+    });
+    // As many as fit; what is cut off is counted.
+    const columns = Math.max(1, Math.floor(tiles.clientWidth / smallest));
+    const most = Math.max(columns, columns * Math.floor(tiles.clientHeight / 92));
+    const cut = ordered.length > most;
+    replace(tiles, ...ordered.slice(0, cut ? most - 1 : most).map((entry) => tile(entry, now)),
+      cut ? h('div', { class: 'wall-tile dim' }, `and ${format.count(ordered.length - most + 1, 'more job')}`) : null);
+  };
+  const off = [store.on('tick', draw), store.on('jobs', draw), store.on('link', draw)];
+  dialog.addEventListener('close', () => {
+    shown = null;
+    off.forEach((stop) => stop());
+    dialog.remove();
+    if (document.fullscreenElement) {
+      void document.exitFullscreen();
+    }
+    closed();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  void dialog.requestFullscreen?.().catch(() => { /* it fills the window, then */ });
+  draw();
+}
+
+/** @param {Entry} entry @param {number} now */
+function tile({ job, health, failing, nextAt }, now) {
+  const kind = failing && health === 'running' ? 'failed' : health;
+  const last = job.last_run;
+  const words = failing && last ? `${format.exit(last.exit_code)}, ${format.age(now - Date.parse(last.finished_at))}`
+    : job.running ? 'running' : nextAt === null ? healths[health].label : format.countdown(nextAt - now);
+  return h('div', { class: `wall-tile is-${kind}`, 'data-job': job.name },
+    h('span', { class: 'sign', 'aria-hidden': 'true' }, healths[health].glyph), isolated(job.name, 'name'), h('span', { class: 'words', text: words }));
 }
