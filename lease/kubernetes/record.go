@@ -65,8 +65,8 @@ func (s *Store) recordOf(l *coordination.Lease) lease.Record {
 	r.HolderID = holderOf(l)
 	r.Holder = nameOf(r.HolderID)
 	r.Own = r.HolderID == s.id
-	r.Version = version(l)
-	r.Released = r.HolderID == ""
+	r.Version = versionOf(l)
+	r.Released = r.HolderID == "" && l.Spec.AcquireTime != nil // and not: never held
 	if r.HolderID != "" {
 		r.Stands = s.cfg.Duration
 		if d := l.Spec.LeaseDurationSeconds; d != nil && *d > 0 {
@@ -76,9 +76,9 @@ func (s *Store) recordOf(l *coordination.Lease) lease.Record {
 	return r
 }
 
-// version tells two states of the leader record apart. Annotations are no part of it:
+// versionOf tells two states of the leader record apart. Annotations are no part of it:
 // the running mark of a follower must not make a dead holder look alive.
-func version(l *coordination.Lease) string {
+func versionOf(l *coordination.Lease) string {
 	duration := int32(0)
 	if d := l.Spec.LeaseDurationSeconds; d != nil {
 		duration = *d
