@@ -152,28 +152,32 @@ func (p *Page) Text(selector string) string {
 	return Eval[string](p, "text("+Quote(selector)+")")
 }
 
-// Click clicks into the middle of an element as soon as it can be seen and nothing else
-// lies over it.
+// spot is where an element is, and why it can't be clicked there.
+type spot struct {
+	X, Y    float64
+	Problem string
+}
+
+// Click clicks into the middle of an element as soon as it can be seen, stands still and
+// nothing else lies over it.
 func (p *Page) Click(selector string) {
 	p.tb.Helper()
-	var at struct {
-		X, Y    float64
-		Problem string
-	}
+	var at spot
 	p.poll("a click on "+selector, func() (bool, error) {
+		before := at
 		var err error
-		at, err = eval[struct {
-			X, Y    float64
-			Problem string
-		}](p, `(() => {
+		at, err = eval[spot](p, `(() => {
 			const e = one(`+Quote(selector)+`);
 			if (!e) return {X: 0, Y: 0, Problem: 'it cannot be seen'};
 			e.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
 			const r = e.getBoundingClientRect(), X = r.x + r.width / 2, Y = r.y + r.height / 2, top = hit(X, Y);
 			return {X, Y, Problem: top && inside(top, e) ? '' : 'over it lies ' + (top ? top.outerHTML.slice(0, 200) : 'the edge')};
 		})()`)
+		if err == nil && at.Problem == "" && at != before {
+			return false, nil // it may still move
+		}
 		return err == nil && at.Problem == "", err
-	}, func() string { return at.Problem })
+	}, func() string { return fmt.Sprintf("%+v", at) })
 	p.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 

@@ -14,7 +14,10 @@ import (
 // shop is what a small shop runs at night.
 func shop(g gate) []testcluster.Job {
 	job := func(name, schedule, policy, command string) testcluster.Job {
-		return testcluster.Job{Name: name, Schedule: schedule, Policy: policy, Command: command, More: "captureStdout: true\ncaptureStderr: true"}
+		return testcluster.Job{
+			Name: name, Schedule: schedule, Policy: policy, Command: command,
+			More: "captureStdout: true\nfailsWhen:\n  producesStdout: false\n  producesStderr: false\n  nonzeroReturn: true",
+		}
 	}
 	return []testcluster.Job{
 		job("backup-database", "15 2 * * *", "Leader", "pg_dump --format=custom shop >/dev/null 2>&1; echo 'dumped 48 tables'"),
