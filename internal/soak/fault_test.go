@@ -2,7 +2,6 @@ package soak
 
 import (
 	"math/rand/v2"
-	"testing"
 	"time"
 
 	"github.com/yacron2/yacron2/internal/netcluster"
@@ -11,7 +10,6 @@ import (
 
 // monkey does harm to agents.
 type monkey struct {
-	t       *testing.T
 	rand    *rand.Rand
 	watch   *netcluster.Watch
 	victims []*victim
@@ -104,25 +102,16 @@ func (m *monkey) mend(v *victim) {
 	}
 }
 
-// play does harm at random moments for some time, and then ends all of it. What the
-// agents hold is noted meanwhile.
-func (m *monkey) play(duration time.Duration, notes *notes) {
+// play does harm at random moments for some time, and then ends all of it.
+func (m *monkey) play(duration time.Duration) {
 	end := time.NewTimer(duration)
 	defer end.Stop()
-	tick := time.NewTicker(noteEvery)
-	defer tick.Stop()
 	next := time.After(m.pause())
 	for {
 		select {
 		case <-next:
 			m.act()
 			next = time.After(m.pause())
-		case <-tick.C:
-			for _, v := range m.victims {
-				if !v.away() {
-					notes.take(m.t, v.Node)
-				}
-			}
 		case <-end.C:
 			for _, v := range m.victims {
 				m.mend(v)

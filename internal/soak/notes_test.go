@@ -17,7 +17,7 @@ import (
 
 const (
 	// noteEvery is the pause between two notes of what agents hold.
-	noteEvery = 5 * time.Second
+	noteEvery = time.Second
 	// patience bounds the question to an agent, which may be starting.
 	patience = 2 * time.Second
 )
@@ -29,7 +29,9 @@ type held struct {
 	descriptors, threads, goroutines int
 }
 
-// notes are what the agents held over the whole time, by node.
+// notes are what the agents held over the whole time, by node. They are taken between
+// rounds, when all agents are there and the same one leads: what an agent holds while
+// others are away is that of the jobs that it runs for them.
 type notes struct {
 	names  []string // in their order
 	taken  map[string][]held
@@ -44,8 +46,23 @@ func newNotes(c *testcluster.Cluster) *notes {
 	return n
 }
 
-// take notes what an agent holds now, if it answers.
-func (n *notes) take(t *testing.T, node *testcluster.Node) {
+// take notes what all agents hold, again and again from one instant to another.
+func (n *notes) take(t *testing.T, c *testcluster.Cluster, from, to time.Time) {
+	t.Helper()
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for now := time.Now(); now.Before(to); now = <-tick.C {
+		if now.Before(from) {
+			continue
+		}
+		for _, node := range c.Nodes {
+			n.note(t, node)
+		}
+	}
+}
+
+// note notes what an agent holds now, if it answers.
+func (n *notes) note(t *testing.T, node *testcluster.Node) {
 	t.Helper()
 	goroutines, err := n.goroutines(node)
 	if err != nil || !node.Running() {
@@ -120,10 +137,10 @@ func (n *notes) String() string {
 
 // mustBeFlat fails the test if an agent holds more in the last quarter than in the first,
 // but for what the histories of all jobs take until they are full.
-func (n *notes) mustBeFlat(t *testing.T, names ...string) {
+func (n *notes) mustBeFlat(t *testing.T) {
 	t.Helper()
 	const moreMemory = 24 << 20
-	for _, name := range names {
+	for _, name := range n.names {
 		if len(n.taken[name]) < 8 {
 			t.Errorf("%s was seen only %d times", name, len(n.taken[name]))
 			continue
