@@ -142,7 +142,7 @@ func newAPIServer(tb testing.TB, dir string) (*APIServer, error) {
 		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
 		"--authorization-mode=RBAC", "--token-auth-file="+tokens, "--client-ca-file="+files.CA,
 		"--tls-cert-file="+files.Cert, "--tls-private-key-file="+files.Key,
-		"--service-account-issuer="+url+"/", "--service-account-key-file="+files.Key,
+		"--service-account-issuer="+url+"/", "--service-account-key-file="+files.Cert,
 		"--service-account-signing-key-file="+files.Key,
 		// A namespace has no default account here: nothing would make one.
 		"--disable-admission-plugins=ServiceAccount")
