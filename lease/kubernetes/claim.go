@@ -22,6 +22,7 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err != nil {
 		return c.unclaimed(), nil, err
 	}
+	s.tell(c.note)
 	s.mu.Lock()
 	s.memory.add(c.raises, s.now())
 	s.mu.Unlock()
@@ -36,6 +37,7 @@ type claim struct {
 	mark    *lease.Mark
 
 	// What the last try comes to if it is written.
+	note     notice
 	by       owner
 	verdicts []election.Verdict
 	raises   []raise
@@ -79,7 +81,8 @@ func (c *claim) compute(before *coordination.Lease) (*coordination.Lease, error)
 		return nil, lost(before)
 	}
 	next := before.DeepCopy()
-	table, err := c.claimsOf(next)
+	c.note = c.newClaims(next)
+	table, err := claimsOf(next)
 	if err != nil {
 		return nil, fmt.Errorf("the annotation %s of the Lease %s/%s: %w", claimsKey, c.cfg.LeaseNamespace, c.cfg.LeaseName, err)
 	}
@@ -113,8 +116,8 @@ func (c *claim) compute(before *coordination.Lease) (*coordination.Lease, error)
 	}
 	c.mu.Unlock()
 
-	changed := len(c.raises) > 0
-	if changed {
+	changed := len(c.raises) > 0 || c.note.why != nil
+	if len(c.raises) > 0 {
 		marks := make([]watermark, len(c.raises))
 		for i, r := range c.raises {
 			marks[i] = r.watermark

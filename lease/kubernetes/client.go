@@ -70,7 +70,7 @@ const (
 
 // answer is what a server said.
 type answer struct {
-	lease *coordination.Lease
+	lease *coordination.Lease // nil if it is something else
 	// date is the server's clock in whole seconds, zero if it does not tell; sent is
 	// when it was asked.
 	date, sent time.Time
@@ -103,17 +103,19 @@ func (c *client) do(ctx context.Context, v verb, l *coordination.Lease) (answer,
 	if err != nil {
 		return answer{}, c.broken(ctx, v, err, time.Since(sent), stage(at.Load()))
 	}
-	a := answer{lease: new(coordination.Lease), sent: sent}
+	a := answer{sent: sent}
 	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return a, c.refused(v, resp, text)
 	}
-	if err := json.Unmarshal(text, a.lease); err != nil {
+	lease := new(coordination.Lease)
+	if err := json.Unmarshal(text, lease); err != nil {
 		return a, fmt.Errorf("the answer of the API server %s is no Lease: %w", c.server(), err)
 	}
-	if a.lease.Name != c.name || a.lease.ResourceVersion == "" {
+	if lease.Name != c.name || lease.ResourceVersion == "" {
 		return a, fmt.Errorf("the answer of the API server %s is not the Lease %s/%s", c.server(), c.namespace, c.name)
 	}
+	a.lease = lease
 	return a, nil
 }
 

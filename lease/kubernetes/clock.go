@@ -30,19 +30,19 @@ func (c *serverClock) latest() (t time.Time, known bool) {
 }
 
 // floor returns the floor of a Lease that is new: nothing that was claimed in one before
-// it can lie above. Others may be ahead of this node's clock, or of the server's, by what
-// clocks may differ; and nobody claims what lies further in the future than maxAhead.
+// it can lie above. The clock of this node is believed as far as it agrees with that of
+// the server. Others may be ahead of either by what clocks may differ; and nobody claims
+// what lies further in the future than maxAhead.
 func (c *serverClock) floor(wall time.Time) instant {
-	latest, known := c.latest()
-	if !known {
-		return instantOf(wall.Add(election.ClockSkew))
+	now, most := wall, wall.Add(maxAhead)
+	if latest, known := c.latest(); known {
+		most = latest.Add(maxAhead)
+		if earliest := latest.Add(-time.Second); wall.Before(earliest) {
+			now = latest
+		}
 	}
-	at := wall
-	if latest.After(at) {
-		at = latest
-	}
-	at = at.Add(election.ClockSkew)
-	if most := latest.Add(maxAhead); at.After(most) {
+	at := now.Add(election.ClockSkew)
+	if at.After(most) {
 		at = most
 	}
 	return instantOf(at)

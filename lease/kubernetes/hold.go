@@ -14,11 +14,17 @@ import (
 func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, error) {
 	from := basis{given: true}
 	from.lease, _ = seen.Opaque.(*coordination.Lease)
+	var note notice
 	l, err := s.write(ctx, urgent, from, func(before *coordination.Lease) (*coordination.Lease, error) {
 		if holder := holderOf(before); holder != "" && holder != s.id && versionOf(before) != seen.Version {
 			return nil, lease.ErrHeld
 		}
-		return s.take(before)
+		next, err := s.take(before)
+		if err != nil {
+			return nil, err
+		}
+		note = s.newClaims(next)
+		return next, nil
 	}, nil)
 	if err != nil {
 		if overtaken(err) {
@@ -26,6 +32,7 @@ func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, err
 		}
 		return lease.Hold{}, err
 	}
+	s.tell(note)
 	hold := lease.Hold{Token: tokenOf(l), Duration: s.cfg.Duration, Opaque: holdingOf(l)}
 	if hold.Token == 0 {
 		s.mu.Lock()
@@ -55,32 +62,37 @@ func (s *Store) take(before *coordination.Lease) (*coordination.Lease, error) {
 		next.Spec.LeaseTransitions = pointer((transitionsOf(before) + 1) & 0x7fffffff)
 	}
 	next.Spec.HolderIdentity = pointer(s.id)
-	if err := addHolder(next); err != nil {
-		return nil, err
-	}
-	if _, err := s.claimsOf(next); err != nil && !errors.Is(err, errClaimsForm) {
-		return nil, err
-	}
-	return next, nil
+	return next, addHolder(next)
 }
 
-// claimsOf returns the watermarks of a Lease that is about to be written. If it has none
-// that can be read, it gets new ones, with a floor.
-func (s *Store) claimsOf(next *coordination.Lease) (*claims, error) {
-	c, err := claimsOf(next)
+// notice is what is told once a Lease with a new record of claims is written.
+type notice struct {
+	floor instant
+	why   error // nil: there is none
+}
+
+// newClaims gives a Lease that is about to be written a new record of claims, with a
+// floor, unless it has one.
+func (s *Store) newClaims(next *coordination.Lease) notice {
+	_, err := claimsOf(next)
 	if err == nil || errors.Is(err, errClaimsForm) {
-		return c, err
+		return notice{}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	c = &claims{floor: s.server.floor(s.cfg.WallClock())}
+	c := claims{floor: s.server.floor(s.cfg.WallClock())}
+	s.mu.Unlock()
 	annotate(next, claimsKey, c.encode())
-	if errors.Is(err, errNoClaims) {
-		s.cfg.Logger.Info("the Lease is new: nothing that was due before can be claimed in it", "floor", c.floor)
-	} else {
-		s.cfg.Logger.Warn("what was claimed by this Lease cannot be read: nothing that was due before now can be claimed any more", "error", err, "floor", c.floor)
+	return notice{floor: c.floor, why: err}
+}
+
+func (s *Store) tell(n notice) {
+	switch {
+	case n.why == nil:
+	case errors.Is(n.why, errNoClaims):
+		s.cfg.Logger.Info("the Lease is new: what was due before cannot be claimed by it", "until", n.floor)
+	default:
+		s.cfg.Logger.Warn("what was claimed by this Lease cannot be read any more: what was due before cannot be claimed by it", "error", n.why, "until", n.floor)
 	}
-	return c, nil
 }
 
 // Renew writes the time of the renewal.
