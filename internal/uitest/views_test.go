@@ -208,10 +208,9 @@ func TestThemes(t *testing.T) {
 	t.Parallel()
 	n := alone(t, shop(newGate(t))...)
 	p := open(t, n, browser.Options{})
-	themes := browser.Eval[[]string](p, `(async () => {
-		one('[data-testid=settings-button]').click();
-		return [...document.querySelector('[data-testid=theme-select]').options].map((o) => o.value);
-	})()`)
+	p.Click(browser.TestID("settings-button"))
+	p.See(browser.TestID("theme-select"))
+	themes := browser.Eval[[]string](p, "[...one('[data-testid=theme-select]').options].map((o) => o.value)")
 	if len(themes) < 4 {
 		t.Fatalf("the themes are %q", themes)
 	}
