@@ -10,6 +10,7 @@ import (
 	"github.com/yacron2/yacron2/lease"
 	"github.com/yacron2/yacron2/lease/consul"
 	"github.com/yacron2/yacron2/lease/etcd"
+	"github.com/yacron2/yacron2/lease/kubernetes"
 )
 
 // leaseBackend adapts the manager of a lease to what the agent drives.
@@ -47,6 +48,9 @@ func (a *Agent) openStore(cluster *config.Cluster) (lease.Store, lease.Timing, e
 	}
 	if cluster.Consul != nil {
 		return a.openConsul(id, cluster)
+	}
+	if cluster.Kubernetes != nil {
+		return a.openKubernetes(id, cluster)
 	}
 	return nil, lease.Timing{}, fmt.Errorf("this version has no %s backend", cluster.Backend)
 }
@@ -88,6 +92,25 @@ func (a *Agent) openConsul(id lease.Identity, cluster *config.Cluster) (lease.St
 		Logger:         a.logs.root,
 	})
 	return s, consul.Timing(c.SessionTTL), err
+}
+
+func (a *Agent) openKubernetes(id lease.Identity, cluster *config.Cluster) (lease.Store, lease.Timing, error) {
+	c := cluster.Kubernetes
+	s, err := kubernetes.New(kubernetes.Config{
+		Identity:       id,
+		HolderIdentity: c.Identity,
+		LeaseName:      c.LeaseName,
+		LeaseNamespace: c.LeaseNamespace,
+		Duration:       c.LeaseDuration,
+		RenewDeadline:  c.RenewDeadline,
+		RetryPeriod:    c.RetryPeriod,
+		Kubeconfig:     c.Kubeconfig,
+		APIServer:      c.APIServer,
+		ClientLibrary:  c.ClientLibrary,
+		ConnectTimeout: cluster.ConnectTimeout,
+		Logger:         a.logs.root,
+	})
+	return s, kubernetes.Timing(c.LeaseDuration, c.RenewDeadline, c.RetryPeriod), err
 }
 
 // resolver reads a secret whenever it is needed; nil if there is none.

@@ -144,6 +144,7 @@ type Kubernetes struct {
 	Identity       string // the node's name unless set
 	Kubeconfig     string // "" uses the pod's credentials
 	APIServer      string // "" as the credentials say; else https://
+	ClientLibrary  string // auto, http or library; http refuses credential plugins
 }
 
 // Etcd is the etcd backend.

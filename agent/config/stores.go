@@ -45,6 +45,7 @@ func (r *clusterReader) kubernetes() {
 		Identity:       textOr(b.get("identity"), r.out.NodeName),
 		Kubeconfig:     textOr(b.get("kubeconfig"), ""),
 		APIServer:      textOr(b.get("apiServer"), ""),
+		ClientLibrary:  textOr(b.get("clientLibrary"), "auto"),
 	}
 	r.out.Kubernetes = k
 	if n := b.get("leaseName"); n != nil && (len(n.text) > 253 || !leaseName.MatchString(n.text)) {
@@ -64,7 +65,11 @@ func (r *clusterReader) kubernetes() {
 	k.LeaseDuration, k.RenewDeadline, k.RetryPeriod = seconds(float64(duration)), seconds(float64(renew)), seconds(float64(retry))
 	r.leaseTimes(b, duration, renew, retry)
 	if n := b.get("clientLibrary"); n != nil {
-		r.warnAt(n, "kubernetes.clientLibrary", spell(n, "clientLibrary")+" has no effect: there is one client", "remove the key")
+		effect := " has no effect: there is one client"
+		if n.text == "http" {
+			effect = " http only makes a kubeconfig with a credential plugin an error: there is one client"
+		}
+		r.warnAt(n, "kubernetes.clientLibrary", spell(n, "clientLibrary")+effect, "remove the key")
 	}
 }
 
