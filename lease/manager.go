@@ -157,14 +157,16 @@ func (m *Manager) Stop(ctx context.Context) error {
 	if m.cancel == nil { // never started
 		return m.store.Close()
 	}
-	err := m.Resign(ctx)
 	m.mu.Lock()
-	before := m.phase
-	m.phase = stopped
+	over := m.phase == stopped
 	m.mu.Unlock()
-	if before == stopped {
+	if over {
 		return nil
 	}
+	err := m.Resign(ctx)
+	m.mu.Lock()
+	m.phase = stopped
+	m.mu.Unlock()
 	m.cancel()
 	m.workers.Wait()
 	err = errors.Join(err, m.unmark(ctx), m.store.Close())

@@ -29,6 +29,8 @@ type memory struct {
 	marks    map[string]Mark
 	watchers map[chan struct{}]bool
 	tokens   []uint64 // in the order in which they were given out
+	stale    []string // what was done by those who had lost the record
+	onTheWay sync.WaitGroup
 	mutant   string // a rule that this store breaks, for the test of the tests
 }
 
@@ -70,15 +72,34 @@ type memoryStore struct {
 	who Identity
 
 	line sync.Mutex
-	// lost drops a call before, or an answer after the store has done it; slow delays
-	// each of them, cut lets nothing pass.
-	before, after float64
-	slow          time.Duration
-	cut           bool
-	chance        func() float64
+	// The chances that a call is lost, that its answer is, and that it arrives long after
+	// its time; slow delays every call and answer, and cut lets none pass.
+	before, after, late float64
+	slow                time.Duration
+	cut                 bool
+	chance              func() float64
 }
 
 var errUnreachable = errors.New("no answer")
+
+// delayed is do, for a call that may also stay on its way for longer than anybody waits
+// for it, and then be done all the same. do must not touch what its caller goes on using.
+func (s *memoryStore) delayed(ctx context.Context, do func()) error {
+	s.line.Lock()
+	late, by := s.chance() < s.late, time.Duration(s.chance()*float64(2*s.ttl))
+	s.line.Unlock()
+	if !late {
+		return s.do(ctx, do)
+	}
+	s.onTheWay.Go(func() {
+		<-time.After(by)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		do()
+	})
+	<-ctx.Done()
+	return errUnreachable
+}
 
 // do is one call: do runs at the store, unless the call is lost on the way.
 func (s *memoryStore) do(ctx context.Context, do func()) error {
@@ -129,9 +150,10 @@ func (s *memoryStore) Read(ctx context.Context) (out Snapshot, err error) {
 	return out, err
 }
 
-func (s *memoryStore) Acquire(ctx context.Context, seen Record) (hold Hold, err error) {
+func (s *memoryStore) Acquire(ctx context.Context, seen Record) (Hold, error) {
+	var hold Hold
 	held := false
-	callErr := s.do(ctx, func() {
+	err := s.delayed(ctx, func() {
 		switch h := s.current(); {
 		case h != nil && seen.Own && h.who == s.who:
 			h.until, h.version = time.Now().Add(s.ttl), s.next()
@@ -146,10 +168,13 @@ func (s *memoryStore) Acquire(ctx context.Context, seen Record) (hold Hold, err 
 			s.notify()
 		}
 	})
-	if callErr == nil && held {
-		callErr = ErrHeld
+	switch {
+	case err != nil:
+		return Hold{}, err
+	case held:
+		return Hold{}, ErrHeld
 	}
-	return hold, callErr
+	return hold, nil
 }
 
 func (s *memoryStore) next() uint64 {
@@ -162,9 +187,6 @@ func (s *memoryStore) next() uint64 {
 // holds reports whether the hold stands. mu is held.
 func (s *memoryStore) holds(hold Hold) bool {
 	h := s.current()
-	if s.mutant == "claims without proof" && h != nil {
-		return true
-	}
 	return h != nil && h.who == s.who && h.token == hold.Token
 }
 
@@ -174,11 +196,12 @@ func (s *memoryStore) Renew(ctx context.Context, hold Hold) (Hold, error) {
 		if lost = !s.holds(hold); !lost {
 			s.holder.until, s.holder.version = time.Now().Add(s.ttl), s.next()
 		}
+		hold.Duration = s.ttl
 	})
 	if err == nil && lost {
 		err = ErrLost
 	}
-	return Hold{Token: hold.Token, Duration: s.ttl}, err
+	return hold, err
 }
 
 func (s *memoryStore) Release(ctx context.Context, hold Hold) error {
@@ -238,13 +261,16 @@ func (s *memoryStore) Claim(ctx context.Context, hold Hold, firings []election.F
 			return b.Verdicts(), s.others(), err
 		}
 		lost, done := false, false
-		err = s.do(ctx, func() {
-			if lost = !s.holds(hold); lost {
+		err = s.delayed(ctx, func() {
+			if lost = !s.holds(hold) && s.mutant != "claims without proof"; lost {
 				return
 			}
 			done = s.floor.Equal(floor) && !slices.ContainsFunc(writes, func(w ClaimWrite) bool { return s.records[w.Key].version != w.Revision })
 			if !done {
 				return
+			}
+			if newest := s.tokens[len(s.tokens)-1]; hold.Token != newest {
+				s.stale = append(s.stale, fmt.Sprintf("a claim was taken under token %d after %d was given out", hold.Token, newest))
 			}
 			for _, w := range writes {
 				if s.mutant != "claims forgotten" {

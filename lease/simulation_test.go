@@ -35,12 +35,12 @@ type simFault struct {
 
 // simulation is a run of some nodes with faults.
 type simulation struct {
-	Nodes         int
-	Stands        bool
-	Before, After float64 // chances that a call, or an answer, is lost
-	Slow          time.Duration
-	Hour          int // the node whose wall clock is an hour ahead, -1 for none
-	Faults        []simFault
+	Nodes               int
+	Stands              bool
+	Before, After, Late float64 // chances that a call or an answer is lost, or a call arrives late
+	Slow                time.Duration
+	Hour                int // the node whose wall clock is an hour ahead, -1 for none
+	Faults              []simFault
 }
 
 func drawSimulation(t *rapid.T) simulation {
@@ -49,6 +49,7 @@ func drawSimulation(t *rapid.T) simulation {
 		Stands: rapid.Bool().Draw(t, "stands"),
 		Before: rapid.SampledFrom([]float64{0, 0, 0.05, 0.3}).Draw(t, "lost calls"),
 		After:  rapid.SampledFrom([]float64{0, 0, 0.05, 0.3}).Draw(t, "lost answers"),
+		Late:   rapid.SampledFrom([]float64{0, 0.05, 0.2}).Draw(t, "late calls"),
 		Slow:   rapid.SampledFrom([]time.Duration{0, 10, 200}).Draw(t, "slow") * time.Millisecond,
 		Hour:   rapid.IntRange(-1, 4).Draw(t, "an hour ahead"),
 	}
@@ -70,6 +71,7 @@ type simNode struct {
 	store  *memoryStore
 	m      *Manager
 	kill   context.CancelFunc
+	began  chan struct{} // closed once m has started
 }
 
 // simRun is a simulation as it runs.
@@ -83,7 +85,6 @@ type simRun struct {
 	mu      sync.Mutex
 	granted map[election.Firing]string
 	tokens  map[uint64]string // who had it
-	newest  uint64
 	wrong   []string
 	claims  sync.WaitGroup
 }
@@ -129,7 +130,7 @@ func (r *simRun) begin(n *simNode) {
 	r.lives++
 	n.store = r.world.open(n.number)
 	n.store.who.InstanceID = fmt.Sprintf("%032x", r.lives)
-	n.store.before, n.store.after, n.store.slow = r.Before, r.After, r.Slow
+	n.store.before, n.store.after, n.store.late, n.store.slow = r.Before, r.After, r.Late, r.Slow
 	start := r.start
 	now := time.Now
 	if n.number == r.Hour {
@@ -142,8 +143,10 @@ func (r *simRun) begin(n *simNode) {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	n.m, n.kill = m, cancel
+	n.m, n.kill, n.began = m, cancel, make(chan struct{})
+	began := n.began
 	r.claims.Go(func() {
+		defer close(began)
 		if err := m.Start(ctx); err != nil {
 			r.fail("%v", err)
 		}
@@ -177,11 +180,12 @@ func (r *simRun) strike(f simFault) {
 			})
 		}
 	case "stop", "kill":
-		old, store := n.m, n.store
+		old, store, began := n.m, n.store, n.began
 		if f.Kind == "kill" {
 			store.setCut(true) // it does nothing any more
 		}
 		r.claims.Go(func() {
+			<-began
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			defer cancel()
 			_ = old.Stop(ctx) // its store may be out of reach
@@ -264,10 +268,11 @@ func (r *simRun) account(who Identity, firings []election.Firing, verdicts []ele
 func (r *simRun) heal(t *testing.T) {
 	for _, n := range r.nodes {
 		n.store.line.Lock()
-		n.store.before, n.store.after, n.store.cut = 0, 0, false
+		n.store.before, n.store.after, n.store.late, n.store.cut = 0, 0, 0, false
 		n.store.line.Unlock()
 	}
 	r.claims.Wait()
+	r.world.onTheWay.Wait()
 	<-time.After(3 * simTTL)
 	leaders := map[string]bool{}
 	var leader *simNode
@@ -286,6 +291,9 @@ func (r *simRun) heal(t *testing.T) {
 		if v[0].Outcome != election.Granted || v[0].Token == 0 {
 			r.fail("after all faults, a claim came to %+v", v[0])
 		}
+	}
+	for _, wrong := range r.world.stale {
+		r.fail("%s", wrong)
 	}
 	if !slices.IsSorted(r.world.tokens) {
 		r.fail("tokens did not grow: %v", r.world.tokens)
