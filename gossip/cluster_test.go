@@ -175,6 +175,8 @@ type testCluster struct {
 	wires *wires
 	nodes map[string]*testNode
 
+	wrap func(net.Conn) net.Conn // every connection, at both ends; nil: as it is
+
 	mu       sync.Mutex
 	managers []*Manager // every one that was ever made
 }
@@ -197,15 +199,18 @@ func newTestCluster(t testing.TB) *testCluster {
 	t.Helper()
 	c := &testCluster{t: t, dir: t.TempDir(), ca: newTestCA(t, "test CA"), wires: newWires(), nodes: map[string]*testNode{}}
 	writeFile(t, filepath.Join(c.dir, "ca.pem"), c.ca.CertPEM())
-	t.Cleanup(func() {
-		// All at once: each may have to wait for its last probe of another.
-		var wg sync.WaitGroup
-		for _, m := range c.managers {
-			wg.Go(m.kill)
-		}
-		wg.Wait()
-	})
+	t.Cleanup(c.killAll)
 	return c
+}
+
+// killAll ends whatever still runs.
+func (c *testCluster) killAll() {
+	// All at once: each may have to wait for its last probe of another.
+	var wg sync.WaitGroup
+	for _, m := range c.managers {
+		wg.Go(m.kill)
+	}
+	wg.Wait()
 }
 
 func newTestCA(t testing.TB, name string) *pki.CA {
@@ -277,6 +282,20 @@ func (n *testNode) fix(host string) error {
 	return ln.Close()
 }
 
+// wrappedListener wraps what it accepts.
+type wrappedListener struct {
+	net.Listener
+	wrap func(net.Conn) net.Conn
+}
+
+func (l *wrappedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.wrap(conn), nil
+}
+
 // peersOf lists everybody but host.
 func (c *testCluster) peersOf(host string) []string {
 	var peers []string
@@ -312,6 +331,9 @@ func (n *testNode) prepare() *testNode {
 		if err == nil {
 			n.address = ln.Addr().String()
 			n.cluster.wires.listens(n.address, append(n.aliases, n.host)...)
+			if wrap := n.cluster.wrap; wrap != nil {
+				ln = &wrappedListener{ln, wrap}
+			}
 		}
 		return ln, err
 	}
@@ -319,6 +341,16 @@ func (n *testNode) prepare() *testNode {
 		config.Peers = n.cluster.peersOf(n.host)
 	}
 	config.dial = n.cluster.wires.dial(n.host)
+	if wrap := n.cluster.wrap; wrap != nil {
+		dial := config.dial
+		config.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(conn), nil
+		}
+	}
 	if config.Logger = n.logger; config.Logger == nil {
 		config.Logger = testLogger(t).Named(n.host)
 	}

@@ -259,7 +259,7 @@ func FuzzFrames(f *testing.F) {
 			rest = rest[frameHeader:]
 			rest = rest[min(body, len(rest)):]
 		}
-		g := newFrameGuard(nil)
+		g := newFrameGuard(nil, func() {})
 		g.last = g.last.Add(time.Hour) // no allowance grows during the test
 		var err error
 		for rest := data; len(rest) > 0 && err == nil; {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,14 @@ const (
 	kindTimeout = 5 * time.Second
 )
 
+// The time from one keep-alive to the next. The end that dialled rests its view on the
+// session and has to notice soon when the other is gone; the accepting end only has to
+// clean up. An answer may take as long as three keep-alives.
+const (
+	keepAlive        = time.Second
+	keepAliveInbound = 10 * time.Second
+)
+
 // sessionHandler is what a session does with what arrives.
 type sessionHandler interface {
 	handlePacket(s *session, packet []byte)
@@ -50,6 +59,7 @@ type session struct {
 	chain    []*x509.Certificate
 
 	mux     *yamux.Session
+	calls   calls
 	handler sessionHandler
 	log     hclog.Logger
 	packets chan []byte
@@ -82,8 +92,8 @@ type sessionConfig struct {
 func startSession(c sessionConfig) (*session, error) {
 	config := yamux.DefaultConfig()
 	config.AcceptBacklog = 2 * maxStreams
-	config.KeepAliveInterval = time.Second
-	config.ConnectionWriteTimeout = 3 * time.Second // three keep-alives missed
+	config.EnableKeepAlive = false
+	config.ConnectionWriteTimeout = 3 * time.Second // also for the answer to a keep-alive
 	config.StreamOpenTimeout = 5 * time.Second
 	config.StreamCloseTimeout = 5 * time.Second
 	config.LogOutput = nil
@@ -99,7 +109,7 @@ func startSession(c sessionConfig) (*session, error) {
 
 		requests: make(chan struct{}, maxRequests),
 	}
-	guarded := newFrameGuard(c.conn)
+	guarded := newFrameGuard(c.conn, s.calls.release)
 	var err error
 	if c.outgoing {
 		s.mux, err = yamux.Client(guarded, config)
@@ -112,26 +122,53 @@ func startSession(c sessionConfig) (*session, error) {
 	s.wg.Go(s.accept)
 	if c.outgoing {
 		s.wg.Go(s.openPackets)
+		s.wg.Go(func() { s.keepAlive(keepAlive) })
+	} else {
+		s.wg.Go(func() { s.keepAlive(keepAliveInbound) })
 	}
 	return s, nil
+}
+
+// keepAlive asks the other end for a sign of life, again and again.
+func (s *session) keepAlive(every time.Duration) {
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ended:
+			return
+		case <-timer.C:
+		}
+		if _, err := s.mux.Ping(); err != nil {
+			if !s.mux.IsClosed() {
+				s.close(endReason(yamux.ErrKeepAliveTimeout))
+			}
+			return
+		}
+		timer.Reset(every)
+	}
 }
 
 // close ends the session for the given reason; only the first one counts.
 func (s *session) close(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
+		s.calls.release()
+		close(s.ended) // before the farewell, for which a silent peer has seconds
 		s.mux.Close()
-		close(s.ended)
 	})
 }
 
 // fail ends the session because of one of its streams. If the session has ended
 // already, that is why the stream failed, and accept knows the reason.
 func (s *session) fail(err error) {
-	if !s.mux.IsClosed() {
+	if !s.isOver() {
 		s.close(endReason(err))
 	}
 }
+
+// isOver reports whether the session has ended or is about to.
+func (s *session) isOver() bool { return s.calls.ended() || s.mux.IsClosed() }
 
 // wait returns when the session has ended and all of its goroutines have.
 func (s *session) wait() {
@@ -163,7 +200,7 @@ func (s *session) accept() {
 			st.Close()
 			continue
 		}
-		stream := &muxStream{Stream: st, budget: maxStreamBytes, release: func() { <-s.slots }}
+		stream := s.newStream(st, func() { <-s.slots })
 		s.wg.Go(func() { s.serve(stream) })
 	}
 }
@@ -187,11 +224,12 @@ func endReason(err error) error {
 func (s *session) serve(stream *muxStream) {
 	var kind [1]byte
 	_ = stream.SetReadDeadline(time.Now().Add(kindTimeout))
-	if _, err := io.ReadFull(stream.Stream, kind[:]); err != nil {
+	if _, err := io.ReadFull(stream, kind[:]); err != nil {
 		stream.Close()
 		return
 	}
 	_ = stream.SetReadDeadline(time.Time{})
+	stream.budget = maxStreamBytes
 	switch kind[0] {
 	case kindPackets:
 		if s.outgoing || s.paired.Swap(true) {
@@ -212,7 +250,7 @@ func (s *session) open(kind byte) (*muxStream, error) {
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	stream := &muxStream{Stream: st, budget: maxStreamBytes}
+	stream := s.newStream(st, nil)
 	if _, err := stream.Write([]byte{kind}); err != nil {
 		stream.Close()
 		return nil, s.explain(err)
@@ -220,10 +258,17 @@ func (s *session) open(kind byte) (*muxStream, error) {
 	return stream, nil
 }
 
+// newStream follows a stream until it is closed.
+func (s *session) newStream(st *yamux.Stream, release func()) *muxStream {
+	stream := &muxStream{Stream: st, calls: &s.calls, budget: maxStreamBytes, release: release}
+	s.calls.add(stream)
+	return stream
+}
+
 // explain replaces the error of a stream by the reason for which its session ended, if
 // it has.
 func (s *session) explain(err error) error {
-	if err != nil && s.mux.IsClosed() {
+	if err != nil && s.isOver() {
 		<-s.ended // follows at once
 		return s.reason
 	}
@@ -244,7 +289,8 @@ func (s *session) openPackets() {
 // fails ends the session: it is the heartbeat of memberlist.
 func (s *session) runPackets(stream *muxStream) {
 	s.wg.Go(func() { s.writePackets(stream) })
-	r := bufio.NewReaderSize(stream.Stream, 2*maxPacket)
+	stream.budget = math.MaxInt64 // as long as the session lasts
+	r := bufio.NewReaderSize(stream, 2*maxPacket)
 	for {
 		packet, err := readPacket(r)
 		if err != nil {

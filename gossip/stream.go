@@ -25,6 +25,7 @@ var errStreamTooLong = errors.New("the peer sent more on one stream than is allo
 // muxStream is a stream of a session with a budget of bytes to be read.
 type muxStream struct {
 	*yamux.Stream
+	calls   *calls // of its session
 	budget  int64
 	release func() // called once, when the stream is closed; may be nil
 	once    sync.Once
@@ -38,14 +39,27 @@ func (s *muxStream) Read(b []byte) (int, error) {
 	if int64(len(b)) > s.budget {
 		b = b[:s.budget]
 	}
+	if !s.calls.enter() {
+		return 0, io.EOF
+	}
+	defer s.calls.leave()
 	n, err := s.Stream.Read(b)
 	s.budget -= int64(n)
 	return n, err
 }
 
+// Write writes unless the session is over.
+func (s *muxStream) Write(b []byte) (int, error) {
+	if s.calls.ended() {
+		return 0, yamux.ErrStreamClosed
+	}
+	return s.Stream.Write(b)
+}
+
 // Close closes this end and gives the slot of the stream back.
 func (s *muxStream) Close() error {
 	err := s.Stream.Close()
+	s.calls.remove(s)
 	if s.release != nil {
 		s.once.Do(s.release)
 	}

@@ -139,7 +139,7 @@ func TestPacketAllowed(t *testing.T) {
 }
 
 func TestFrameGuard(t *testing.T) {
-	g := newFrameGuard(nil)
+	g := newFrameGuard(nil, func() {})
 	ping := []byte{0, framePing, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}
 	for range pingBurst {
 		if err := g.scan(ping); err != nil {
@@ -149,7 +149,7 @@ func TestFrameGuard(t *testing.T) {
 	if err := g.scan(ping); !errors.Is(err, errPingFlood) {
 		t.Errorf("one more ping gives %v", err)
 	}
-	g = newFrameGuard(nil)
+	g = newFrameGuard(nil, func() {})
 	g.credit, g.last = 0, g.last.Add(-time.Hour)
 	if err := g.scan(ping); err != nil || g.credit > pingBurst {
 		t.Errorf("after a pause: %v, credit %d", err, g.credit)
