@@ -177,12 +177,17 @@ func (e *Etcd) answers(client *clientv3.Client) error {
 	return err
 }
 
-// Client returns a client of all members that may do everything. It ends with the test.
-func (e *Etcd) Client() *clientv3.Client {
+// Do lets a step use a client that may do everything. Each step has its own: where users
+// are, a login of the older servers can not be renewed once it has ended.
+func (e *Etcd) Do(step func(context.Context, *clientv3.Client) error) {
 	e.tb.Helper()
 	client := e.client(e.admin, e.Endpoints()...)
-	e.tb.Cleanup(func() { client.Close() })
-	return client
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(e.tb.Context(), testcluster.Patience)
+	defer cancel()
+	if err := step(ctx, client); err != nil {
+		e.tb.Errorf("etcd: %v", err)
+	}
 }
 
 func (e *Etcd) client(user EtcdUser, endpoints ...string) *clientv3.Client {

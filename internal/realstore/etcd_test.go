@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/yacron2/yacron2/internal/testcluster"
 )
@@ -18,6 +19,13 @@ func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), callLimit)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+func admin(t *testing.T, e *Etcd) *clientv3.Client {
+	t.Helper()
+	client := e.client(e.admin, e.Endpoints()...)
+	t.Cleanup(func() { client.Close() })
+	return client
 }
 
 func put(t *testing.T, client *clientv3.Client, key, value string) {
@@ -31,12 +39,12 @@ func TestEtcdKeepsItsDataOverARestart(t *testing.T) {
 	for _, flavour := range Flavours() {
 		t.Run(string(flavour), func(t *testing.T) {
 			e := StartEtcd(t, EtcdOptions{Flavour: flavour})
-			put(t, e.Client(), "a", "1")
+			put(t, admin(t, e), "a", "1")
 			e.Restart()
 			e.Kill()
 			e.Start()
 			e.AwaitReady()
-			got, err := e.Client().Get(within(t), "a")
+			got, err := admin(t, e).Get(within(t), "a")
 			if err != nil || len(got.Kvs) != 1 || string(got.Kvs[0].Value) != "1" {
 				t.Fatalf("read %v, %v after the restarts", got, err)
 			}
@@ -46,7 +54,7 @@ func TestEtcdKeepsItsDataOverARestart(t *testing.T) {
 
 func TestEtcdOfThreeMembers(t *testing.T) {
 	e := StartEtcd(t, EtcdOptions{Members: 3})
-	client := e.Client()
+	client := admin(t, e)
 	put(t, client, "a", "1")
 	before := e.Leader()
 	if now := e.MoveLeader(); now == before || e.Leader() != now {
@@ -66,7 +74,7 @@ func TestEtcdOfThreeMembers(t *testing.T) {
 
 func TestPausedEtcdAnswersNothing(t *testing.T) {
 	e := StartEtcd(t, EtcdOptions{})
-	client := e.Client()
+	client := admin(t, e)
 	put(t, client, "a", "1")
 	e.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -90,7 +98,7 @@ func TestEtcdWithCertificatesAndUsers(t *testing.T) {
 				t.Errorf("a write outside the prefix: %v", err)
 			}
 			wrong := clientv3.Config{Endpoints: e.Endpoints(), DialTimeout: callLimit, Username: user.Name, Password: "x",
-				TLS: e.tlsConfig()}
+				TLS: e.tlsConfig(), Logger: zap.NewNop()}
 			if c, err := clientv3.New(wrong); err == nil {
 				c.Close()
 				t.Error("a wrong password was accepted")

@@ -31,7 +31,7 @@ type floor struct {
 
 // Claim implements lease.Store.
 func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.Firing, mark *lease.Mark) ([]election.Verdict, []lease.Mark, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +149,7 @@ func (b *batch) learn(records []lease.ClaimWrite, found []*etcdserverpb.Response
 
 // Claimed implements lease.Store.
 func (s *Store) Claimed(ctx context.Context, firings []election.Firing) ([]election.Verdict, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Store) Claimed(ctx context.Context, firings []election.Firing) ([]elect
 
 // Tidy implements lease.Store: it removes old claims.
 func (s *Store) Tidy(ctx context.Context, hold lease.Hold, now time.Time, clock time.Duration) error {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}

@@ -2,16 +2,16 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/yacron2/yacron2/internal/realstore"
-	"github.com/yacron2/yacron2/internal/testcluster"
 	"github.com/yacron2/yacron2/lease/leasetest"
 )
 
@@ -44,15 +44,13 @@ func TestConformance(t *testing.T) {
 // etcd is one etcd, with a new record for each test.
 type etcd struct {
 	*realstore.Etcd
-	admin   *clientv3.Client
 	options realstore.EtcdOptions
 	records atomic.Uint64
 }
 
 func newEtcd(t testing.TB, o realstore.EtcdOptions) *etcd {
 	t.Helper()
-	e := realstore.StartEtcd(t, o)
-	return &etcd{Etcd: e, admin: e.Client(), options: o}
+	return &etcd{Etcd: realstore.StartEtcd(t, o), options: o}
 }
 
 // setup makes a record that nothing has touched.
@@ -67,8 +65,8 @@ func (e *etcd) record(ttl time.Duration) *leasetest.Setup {
 		Backend: "etcd",
 		Timing:  Timing(ttl),
 		Open:    func(tb testing.TB, p leasetest.Process) leasetest.Client { return e.open(tb, p, key, ttl) },
-		Delete:  func(tb testing.TB) { e.delete(tb, key) },
-		Revoke:  func(tb testing.TB) { e.revoke(tb, key) },
+		Delete:  func(testing.TB) { e.delete(key) },
+		Revoke:  func(testing.TB) { e.revoke(key) },
 		Kill:    func() { e.Kill() },
 		Start:   func() { e.Start() },
 		Pause:   func() { e.Pause() },
@@ -110,39 +108,26 @@ func (e *etcd) config(tb testing.TB, p leasetest.Process, key string, ttl time.D
 	return cfg
 }
 
-func (e *etcd) delete(tb testing.TB, key string) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), testcluster.Patience)
-	defer cancel()
-	if _, err := e.admin.Delete(ctx, key); err != nil {
-		tb.Error(err)
-	}
+func (e *etcd) delete(key string) {
+	e.Do(func(ctx context.Context, admin *clientv3.Client) error {
+		_, err := admin.Delete(ctx, key)
+		return err
+	})
 }
 
 // revoke ends the lease to which the key is bound, if it is there.
-func (e *etcd) revoke(tb testing.TB, key string) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), testcluster.Patience)
-	defer cancel()
-	got, err := e.admin.Get(ctx, key)
-	if err != nil {
-		tb.Error(err)
-		return
-	}
-	for _, kv := range got.Kvs {
-		// Its holder may be giving it back at the same moment.
-		if _, err := e.admin.Revoke(ctx, clientv3.LeaseID(kv.Lease)); err != nil {
-			tb.Logf("revoking lease %x: %v", kv.Lease, err)
+func (e *etcd) revoke(key string) {
+	e.Do(func(ctx context.Context, admin *clientv3.Client) error {
+		got, err := admin.Get(ctx, key)
+		if err != nil {
+			return err
 		}
-	}
-}
-
-// host is the host and port of a URL.
-func host(tb testing.TB, raw string) string {
-	tb.Helper()
-	u, err := url.Parse(raw)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return u.Host
+		for _, kv := range got.Kvs {
+			// Its holder may be giving it back at the same moment.
+			if _, err := admin.Revoke(ctx, clientv3.LeaseID(kv.Lease)); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
 }

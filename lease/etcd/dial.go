@@ -22,10 +22,6 @@ import (
 )
 
 const (
-	// firstLogin and lastLogin bound the pause between two logins that were refused: a
-	// wrong password must not become a load on the server, which checks it slowly by
-	// design.
-	firstLogin, lastLogin = time.Second, time.Minute
 	// probe is after how long without an answer a connection is tested, and how long
 	// that may take. Servers refuse less than 5 s.
 	probe, probeTimeout = 5 * time.Second, 3 * time.Second
@@ -39,9 +35,6 @@ type dialer struct {
 	mu      sync.Mutex
 	current *client
 	closed  bool
-	refusal error     // of the newest login
-	again   time.Time // no login before
-	pause   time.Duration
 	used    material // what current was made with
 }
 
@@ -58,6 +51,7 @@ func (m material) equal(other material) bool {
 // client is a connection.
 type client struct {
 	*clientv3.Client
+	login    *login        // nil without a user
 	replaced chan struct{} // closed when another one takes its place
 
 	mu     sync.Mutex
@@ -115,8 +109,9 @@ func (m material) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// client returns the connection, made within ctx if there is none.
-func (d *dialer) client(ctx context.Context) (*client, error) {
+// client returns the connection, made now if there is none. Nothing is said to a server
+// yet.
+func (d *dialer) client() (*client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -124,43 +119,26 @@ func (d *dialer) client(ctx context.Context) (*client, error) {
 		return nil, errors.New("etcd: closed")
 	case d.current != nil:
 		return d.current, nil
-	case time.Now().Before(d.again):
-		return nil, d.refusal
 	}
-	c, used, err := d.dial(ctx)
+	c, used, err := d.dial()
 	if err != nil {
-		if d.refusal = err; isRefusal(err) {
-			d.pause = min(max(2*d.pause, firstLogin), lastLogin)
-			d.again = time.Now().Add(d.pause)
-		}
-		return nil, err
+		return nil, fmt.Errorf("etcd: %w", err)
 	}
-	d.current, d.used, d.pause = c, used, 0
+	d.current, d.used = c, used
 	return c, nil
 }
 
-// isRefusal reports whether a server heard the login and refused it.
-func isRefusal(err error) bool {
-	return errors.Is(err, rpctypes.ErrAuthFailed) || errors.Is(err, rpctypes.ErrPermissionDenied)
-}
-
-// dial makes a connection. Only with a user name does it talk to the server.
-func (d *dialer) dial(ctx context.Context) (*client, material, error) {
+func (d *dialer) dial() (*client, material, error) {
 	m, err := d.load()
 	if err != nil {
 		return nil, m, err
 	}
 	cfg := clientv3.Config{
 		Endpoints:            d.cfg.Endpoints,
-		Username:             d.cfg.Username,
-		Password:             m.password,
 		DialTimeout:          d.cfg.ConnectTimeout,
 		DialKeepAliveTime:    probe,
 		DialKeepAliveTimeout: probeTimeout,
 		Logger:               zap.NewNop(),
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		cfg.DialTimeout = min(cfg.DialTimeout, time.Until(deadline))
 	}
 	for _, e := range d.cfg.Endpoints {
 		if strings.HasPrefix(e, "https://") {
@@ -170,11 +148,15 @@ func (d *dialer) dial(ctx context.Context) (*client, material, error) {
 			break
 		}
 	}
-	c, err := clientv3.New(cfg)
-	if err != nil {
-		return nil, m, readable(err, strings.Join(d.cfg.Endpoints, ", "), d.cfg.Username)
+	out := &client{replaced: make(chan struct{})}
+	if d.cfg.Username != "" {
+		out.login = newLogin(d.cfg)
+		cfg.DialOptions = out.login.options()
 	}
-	return &client{Client: c, replaced: make(chan struct{})}, m, nil
+	if out.Client, err = clientv3.New(cfg); err != nil {
+		return nil, m, err
+	}
+	return out, m, nil
 }
 
 // reload replaces the connection if what it was made with has changed. New material that
@@ -190,13 +172,10 @@ func (d *dialer) reload() error {
 	d.mu.Lock()
 	old := d.current
 	if old == nil || d.closed || m.equal(d.used) {
-		if !m.equal(d.used) {
-			d.again = time.Time{} // another password may be the right one
-		}
 		d.mu.Unlock()
 		return nil
 	}
-	d.current, d.again = nil, time.Time{}
+	d.current = nil
 	d.mu.Unlock()
 	return old.close()
 }
@@ -214,6 +193,9 @@ func (d *dialer) close() error {
 
 func (c *client) close() error {
 	close(c.replaced)
+	if c.login != nil {
+		c.login.close()
+	}
 	c.mu.Lock()
 	c.drop()
 	c.mu.Unlock()
@@ -224,11 +206,26 @@ func (c *client) close() error {
 }
 
 // keepAlive prolongs a lease and returns its time to live in seconds, 0 if it is over.
-// One stream serves for as long as it works, since each new one costs a login where
-// there are users; an attempt that takes too long ends it.
 func (c *client) keepAlive(ctx context.Context, id clientv3.LeaseID) (int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	count := uint64(0)
+	if c.login != nil {
+		count = c.login.logins()
+	}
+	ttl, err := c.beat(ctx, id)
+	if c.login == nil || !isUnknown(err) {
+		return ttl, err
+	}
+	if err := c.login.renew(ctx, c.ActiveConnection(), count); err != nil {
+		return 0, err
+	}
+	return c.beat(ctx, id)
+}
+
+// beat is one attempt of keepAlive. One stream serves for as long as it works; an attempt
+// that takes too long ends it. mu is held.
+func (c *client) beat(ctx context.Context, id clientv3.LeaseID) (int64, error) {
 	if c.stream == nil {
 		streaming, cancel := context.WithCancel(c.Ctx())
 		stop := context.AfterFunc(ctx, cancel)

@@ -27,7 +27,7 @@ func (s *Store) marks(kvs []*mvccpb.KeyValue) []lease.Mark {
 
 // SetMark implements lease.Store.
 func (s *Store) SetMark(ctx context.Context, mark lease.Mark) error {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Store) SetMark(ctx context.Context, mark lease.Mark) error {
 
 // DropMarks implements lease.Store.
 func (s *Store) DropMarks(ctx context.Context, instances []string) error {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *Store) MarkRan(ctx context.Context, jobSetID, job string) error {
 // updateRan changes the record of one-shots, as often as others change it meanwhile, and
 // with a hold only while that stands.
 func (s *Store) updateRan(ctx context.Context, hold *lease.Hold, mark *lease.Mark, change func(lease.RanRecord) lease.RanRecord) ([]lease.Mark, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return nil, err
 	}

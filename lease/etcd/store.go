@@ -107,7 +107,7 @@ func (s *Store) runningKey(i string) string { return s.runningPrefix() + i }
 // Read implements lease.Store: one transaction, so that what it tells belongs together,
 // and that the members agree on before they answer.
 func (s *Store) Read(ctx context.Context) (lease.Snapshot, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return lease.Snapshot{}, err
 	}
@@ -157,7 +157,7 @@ func (s *Store) record(kv *mvccpb.KeyValue, released bool) lease.Record {
 
 // Acquire implements lease.Store.
 func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return lease.Hold{}, err
 	}
@@ -229,7 +229,7 @@ func (s *Store) keepAlive(ctx context.Context, c *client, id clientv3.LeaseID) (
 
 // Renew implements lease.Store. A lease that lives does not mean that the key does.
 func (s *Store) Renew(ctx context.Context, hold lease.Hold) (lease.Hold, error) {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return lease.Hold{}, err
 	}
@@ -261,7 +261,7 @@ func (s *Store) proof(hold lease.Hold) clientv3.Cmp {
 
 // Release implements lease.Store.
 func (s *Store) Release(ctx context.Context, hold lease.Hold) error {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (s *Store) Release(ctx context.Context, hold lease.Hold) error {
 
 // Watch implements lease.Store.
 func (s *Store) Watch(ctx context.Context, changed func()) error {
-	c, err := s.dialer.client(ctx)
+	c, err := s.dialer.client()
 	if err != nil {
 		return err
 	}

@@ -102,12 +102,12 @@ func testContendedClaims(t *testing.T, s *Setup) {
 					return
 				}
 				// Sometimes the record goes on, with or without a word about it.
-				switch rand.N(4) {
-				case 0:
+				switch rand.N(20) {
+				case 0, 1, 2, 3, 4:
 					claimant.giveUp()
-				case 1:
+				case 5, 6, 7, 8, 9:
 					claimant.forget()
-				case 2:
+				case 10:
 					if s.Revoke != nil {
 						s.Revoke(t)
 					}
