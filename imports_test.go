@@ -69,6 +69,7 @@ var mayImport = map[string][]string{
 	"internal/uitest":          {},
 	"internal/nettest":         {},
 	"internal/monitoring":      {},
+	"internal/deploy":          {},
 }
 
 // testsMayImport is what the test files of any package may import on top of it.
@@ -89,6 +90,7 @@ var testsMayImport = map[string][]string{
 	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},
 	"internal/monitoring":  {"internal/testcluster"},
 	"internal/soak":        {"internal/testcluster", "internal/netcluster"},
+	"internal/deploy":      {"internal/testcluster", "internal/netcluster"},
 	"internal/testcluster": {"election"},
 }
 
