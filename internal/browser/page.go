@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,10 +37,11 @@ type Page struct {
 	tb       testing.TB
 	ctx      context.Context
 	problems problems
+	close    func()
 }
 
-// Open opens an empty page. When the test ends, it fails if anything went wrong in the
-// page that the test did not expect.
+// Open opens an empty page. When the test ends, or at Close, it fails if anything went
+// wrong in the page that the test did not expect.
 func Open(tb testing.TB, o Options) *Page {
 	tb.Helper()
 	Require(tb)
@@ -50,13 +52,14 @@ func Open(tb testing.TB, o Options) *Page {
 	p := &Page{tb: tb}
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.problems.observe))
 	p.ctx = ctx
-	tb.Cleanup(func() {
+	p.close = sync.OnceFunc(func() {
 		if tb.Failed() {
 			tb.Logf("the page at the end:\n%s", p.describe())
 		}
 		cancel()
 		p.problems.report(tb)
 	})
+	tb.Cleanup(p.close)
 	if o.Size == (Size{}) {
 		o.Size = Desktop
 	}
@@ -87,6 +90,9 @@ func Open(tb testing.TB, o Options) *Page {
 	)
 	return p
 }
+
+// Close closes the page before the test ends.
+func (p *Page) Close() { p.tb.Helper(); p.close() }
 
 // do runs steps within stepLimit.
 func (p *Page) do(steps ...chromedp.Action[chromedp.Void]) {

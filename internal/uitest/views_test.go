@@ -141,6 +141,7 @@ func TestScreenshots(t *testing.T) {
 			p.Accessible(v.name + ", " + theme)
 			p.Picture(filepath.Join(dir, v.name+"-"+theme+".png"))
 		}
+		p.Close()
 		small := open(t, n, browser.Options{Dark: theme == "dark", Still: true, Size: browser.Phone, Touch: true})
 		small.Accessible("phone, " + theme)
 		small.Picture(filepath.Join(dir, "phone-"+theme+".png"))
@@ -148,6 +149,7 @@ func TestScreenshots(t *testing.T) {
 		small.SeeText(logView, "waiting for the last batch")
 		small.Accessible("logs on a phone, " + theme)
 		small.Picture(filepath.Join(dir, "phone-logs-"+theme+".png"))
+		small.Close()
 	}
 	g.open(t)
 	alarms(t, c, dir)
