@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +181,40 @@ func TestEventsRefuse(t *testing.T) {
 		t.Errorf("HEAD: %d %v", resp.StatusCode, resp.Header)
 	}
 	eventually(t, "its place is free again", func() bool { return a.slotsOpen() == 0 })
+}
+
+// Who comes late can begin with what happened last.
+func TestEventsBeginWithTheLast(t *testing.T) {
+	a := startAgent(t, strings.ReplaceAll(someJobs, "@reboot", "@yearly"), "")
+	all := a.follow(api.EventFilter{})
+	for range 3 {
+		if err := a.client.Start(t.Context(), "daily job"); err != nil {
+			t.Fatal(err)
+		}
+		a.await(all, api.EventRunFinished)
+	}
+	late := a.follow(api.EventFilter{Last: 2, Kinds: []string{api.EventRunFinished}})
+	second, third := a.await(late, api.EventRunFinished), a.await(late, api.EventRunFinished)
+	if err := a.client.Start(t.Context(), "daily job"); err != nil {
+		t.Fatal(err)
+	}
+	fourth := a.await(late, api.EventRunFinished)
+	runs, err := a.client.Runs(t.Context(), "daily job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, run := range runs.Runs[1:] {
+		got = append(got, run.ID)
+	}
+	if want := []string{second.RunID, third.RunID, fourth.RunID}; !slices.Equal(got, want) {
+		t.Errorf("told were %q, the runs are %q", want, got)
+	}
+	for _, last := range []string{"", "-1", "4097", "many"} {
+		if resp, body := a.request("GET", "/events?last="+last, nil); resp.StatusCode != 400 || !strings.Contains(body, "from 0 to 4096") {
+			t.Errorf("last=%s: %d %q", last, resp.StatusCode, body)
+		}
+	}
 }
 
 // A full house refuses streams and nothing else.

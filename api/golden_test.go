@@ -102,9 +102,11 @@ func TestGolden(t *testing.T) {
 			PolicyConflict: true, ConflictingPolicies: []string{"distribution 'spread' != 'single-leader'"},
 			Quorate: true, Leader: "yacron-a", IsLeader: true, Agreeing: 2, InstanceID: "00", Stopping: true,
 			Peers: []Peer{
-				{Host: "b:1", Status: PeerAgreed, JobSetID: "v1:00", NodeName: "yacron-b", LastSeen: At(noon), InstanceID: "11", Stopping: true, Clock: &Clock{Ahead: -0.25, Within: 0.000125}},
+				{Host: "b:1", Status: PeerAgreed, JobSetID: "v1:00", NodeName: "yacron-b", LastSeen: At(noon), InstanceID: "11", Stopping: true, Clock: &Clock{Ahead: -0.25, Within: 0.000125}, CertificateExpires: At(noon),
+					Members: []ToldMember{{NodeName: "yacron-b", InstanceID: "11", Agreed: true, Stopping: true}, {NodeName: "yacron-a", InstanceID: "00"}}},
 				{Host: "c:1", Status: PeerUnreachable, LastError: "refused", MismatchStreak: 2},
 			},
+			Certificates: []Certificate{{Use: "cluster", Expires: At(noon)}},
 		}, new(Cluster)},
 		{"cluster-quiet.json", Cluster{Enabled: true, Backend: "gossip", NodeName: "a"}, nil},
 		{"cluster-kubernetes.json", Cluster{
