@@ -37,7 +37,8 @@ type httpAPI struct {
 	reload       func(context.Context) error
 	expiries     func() []expiry // of the certificates in use
 	slots        *streamSlots
-	work         workSlots
+	answers      *largeAnswers
+	list         *jobList
 	page         *page
 	scraper      scraper
 	site         *ui.Site

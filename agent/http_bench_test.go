@@ -1,16 +1,22 @@
 package agent
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
 )
@@ -91,4 +97,80 @@ func BenchmarkAPI(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkAPIClients lets ten clients ask for one thing as fast as they can, over their
+// own connections, and reports how many answers there are in a second and how long the
+// slowest of a hundred takes. One operation is one answer.
+func BenchmarkAPIClients(b *testing.B) {
+	const clients = 10
+	for _, jobs := range []int{10, 1000, 10_000} {
+		a := agentWithHistory(b, jobs)
+		socket := serveSocket(b, a)
+		for _, path := range []string{"/jobs", "/metrics", "/cluster"} {
+			b.Run(fmt.Sprintf("jobs=%d%s", jobs, path), func(b *testing.B) {
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				took := make([][]time.Duration, clients)
+				var all sync.WaitGroup
+				b.ResetTimer()
+				for i := range clients {
+					all.Go(func() { took[i] = askFor(b, socket, path, &left) })
+				}
+				all.Wait()
+				b.StopTimer()
+				every := slices.Concat(took...)
+				slices.Sort(every)
+				b.ReportMetric(float64(len(every))/b.Elapsed().Seconds(), "answers/s")
+				b.ReportMetric(float64(every[len(every)/2].Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(every[len(every)*99/100].Microseconds())/1000, "p99-ms")
+			})
+		}
+	}
+}
+
+// serveSocket lets the agent's API listen on a socket.
+func serveSocket(b *testing.B, a *Agent) string {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "y2")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	if err := a.web.apply(webConfig{listen: []config.Listener{{Scheme: "unix", Address: socket}}}); err != nil {
+		b.Fatal(err)
+	}
+	return socket
+}
+
+// askFor asks over one connection until left is used up, and returns how long each answer
+// took to its last byte. It does as little as a client can, since it has the same
+// processors as the agent.
+func askFor(b *testing.B, socket, path string, left *atomic.Int64) (took []time.Duration) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		b.Error(err)
+		return nil
+	}
+	defer func() { _ = conn.Close() }()
+	r := bufio.NewReaderSize(conn, 256<<10)
+	for left.Add(-1) >= 0 {
+		began := time.Now()
+		if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			b.Error(err)
+			return took
+		}
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			b.Errorf("%s: %v, %v", path, resp, err)
+			return took
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Error(err)
+			return took
+		}
+		took = append(took, time.Since(began))
+	}
+	return took
 }

@@ -72,20 +72,6 @@ func scheduledIn(j scheduler.JobStatus, now time.Time) *float64 {
 	return new(max(j.NextAt.Sub(now), 0).Seconds())
 }
 
-func (a *httpAPI) jobs(w http.ResponseWriter, r *http.Request) {
-	a.largeJSON(w, r, func() any {
-		now := time.Now()
-		elect := a.settings().elect
-		view := a.coordination.View()
-		jobs := a.dispatcher.Jobs()
-		list := make([]api.Job, len(jobs))
-		for i, j := range jobs {
-			list[i] = a.apiJob(j, now, elect, view)
-		}
-		return list
-	})
-}
-
 // job tells of one job what jobs tells of all.
 func (a *httpAPI) job(w http.ResponseWriter, r *http.Request) {
 	j, ok := a.dispatcher.Job(r.PathValue("name"))
@@ -93,10 +79,10 @@ func (a *httpAPI) job(w http.ResponseWriter, r *http.Request) {
 		plainStatus(w, r, http.StatusNotFound)
 		return
 	}
-	a.json(w, a.apiJob(j, time.Now(), a.settings().elect, a.coordination.View()))
+	a.json(w, apiJob(j, time.Now(), a.settings().elect, a.coordination.View(), a.history))
 }
 
-func (a *httpAPI) apiJob(j scheduler.JobStatus, now time.Time, elect bool, view *election.View) api.Job {
+func apiJob(j scheduler.JobStatus, now time.Time, elect bool, view *election.View, history historyReader) api.Job {
 	out := api.Job{
 		Name:          j.Job.Name,
 		Enabled:       j.Job.Enabled,
@@ -111,7 +97,7 @@ func (a *httpAPI) apiJob(j scheduler.JobStatus, now time.Time, elect bool, view 
 		ScheduledIn:   scheduledIn(j, now),
 		History:       []api.HistoryEntry{},
 	}
-	runs := a.history.RecentRuns(j.Job.Name, shownHistory)
+	runs := history.RecentRuns(j.Job.Name, shownHistory)
 	if n := len(runs); n > 0 {
 		out.LastRun = new(apiRun(runs[n-1]))
 		out.History = make([]api.HistoryEntry, n)
@@ -119,8 +105,8 @@ func (a *httpAPI) apiJob(j scheduler.JobStatus, now time.Time, elect bool, view 
 			out.History[i] = api.HistoryEntry{Outcome: string(r.Outcome), Duration: duration(r)}
 		}
 	}
-	if p, ok := a.history.Pause(j.Job.Name); ok && p.Active(now) {
-		out.Paused = new(apiPause(p))
+	if j.Pause != nil {
+		out.Paused = new(apiPause(*j.Pause))
 	}
 	if elect {
 		out.ClusterPolicy = string(j.Job.ClusterPolicy)
