@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/yacron2/yacron2/internal/browser"
@@ -124,4 +125,25 @@ func TestFleet(t *testing.T) {
 	p.Click(browser.TestID("view-fleet"))
 	p.See(fleetView)
 	p.SeeText(fleetView, "yacron-a", "yacron-b", "yacron-c", "here", "there", "failure")
+}
+
+// A store that can't be reached stops the Leader jobs, and the page says so and why.
+func TestStoreUnreachable(t *testing.T) {
+	t.Parallel()
+	browser.Require(t)
+	c := testcluster.New(t, testcluster.Options{
+		Names: []string{"solo"},
+		Jobs: func(testcluster.Journal) []testcluster.Job {
+			return []testcluster.Job{{Name: "job", Schedule: never, Command: "true", Policy: "Leader"}}
+		},
+	})
+	n := c.Nodes[0]
+	nobody := testcluster.FreePorts(t, 1)[0]
+	n.WriteFile("store.yaml", fmt.Sprintf("cluster:\n  backend: etcd\n  nodeName: solo\n  etcd:\n    endpoints: [\"http://127.0.0.1:%d\"]\n", nobody))
+	c.Start()
+	p := open(t, n, browser.Options{})
+	p.See(banner("store"))
+	p.SeeText(banner("store"), "store")
+	p.SeeText(panel, "solo", "etcd", "no quorum (store unreachable)")
+	p.Gone(browser.TestID("view-fleet"))
 }
