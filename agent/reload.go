@@ -42,7 +42,7 @@ func load(opts Options, known *config.Known) (*config.Config, config.Diagnostics
 
 // sources returns where opts say that the configuration is.
 func sources(opts Options) config.Sources {
-	s := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs, Unsupported: unsupported,
+	s := config.Sources{Files: opts.ConfigFiles, Dirs: opts.ConfigDirs,
 		CheckTemplate: report.CheckTemplate}
 	if opts.Dev {
 		s.Inline = append(s.Inline, config.Inline{Name: "dev.yaml", Text: devConfig})

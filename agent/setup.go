@@ -22,12 +22,6 @@ import (
 // webStopLimit bounds how long answers under way may hold up the end of the process.
 const webStopLimit = 3 * time.Second
 
-// unsupported lists the keys that load but do nothing in this version; using one is a
-// warning, so that nobody relies on it.
-var unsupported = []string{
-	"cluster.kubernetes",
-}
-
 // wire builds the components of cfg and binds the addresses. Each step pushes what
 // undoes it, in the order in which Stop must go: the API goes last.
 func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {

@@ -245,27 +245,6 @@ jobs:
 	}
 }
 
-// TestUnsupported: a key that this binary does not act on is never passed over.
-func TestUnsupported(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.yaml")
-	if err := os.WriteFile(path, []byte(`
-defaults: {statsd: {prefix: p, host: h, port: 1}}
-logging: {level: info}
-jobs:
-  - {name: a, command: x, schedule: "@daily", onFailure: {report: {}, retry: {maximumRetries: 0, initialDelay: 1, maximumDelay: 1, backoffMultiplier: 1}}}
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, ds := Load(Sources{Files: []string{path}, Host: testHost{}, Unsupported: []string{"jobs.statsd", "jobs.onFailure.report", "logging"}})
-	var got []string
-	for _, d := range ds {
-		got = append(got, string(d.Severity)+" "+d.Job+" "+d.Key)
-	}
-	if want := []string{"warning  defaults.statsd", "warning  logging", "warning a jobs[0].onFailure.report"}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestExplanation(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -14,46 +14,6 @@ type checker struct {
 	src  *source
 	path []step
 	job  string // the job that the path is in
-
-	unsupported unsupportedKeys
-}
-
-// unsupportedKeys are the keys that this binary does not act on.
-type unsupportedKeys struct {
-	paths map[string]bool // without indexes
-	last  map[string]bool // their last parts: most keys need no further look
-}
-
-func newUnsupportedKeys(paths []string) unsupportedKeys {
-	u := unsupportedKeys{make(map[string]bool, len(paths)), make(map[string]bool, len(paths))}
-	for _, path := range paths {
-		u.paths[path], u.last[lastKey(path)] = true, true
-	}
-	return u
-}
-
-// supported warns of a key that this binary knows and does not act on.
-func (c *checker) supported(e *entry) {
-	if !c.unsupported.last[e.key] {
-		return
-	}
-	var b strings.Builder
-	for i, s := range c.path {
-		switch {
-		case s.index >= 0:
-		case i == 0 && s.key == "defaults":
-			b.WriteString("jobs")
-		default:
-			if i > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(s.key)
-		}
-	}
-	if c.unsupported.paths[b.String()] {
-		c.out.add(e.pos, Diagnostic{Severity: Warning, Job: c.job, Key: pathString(c.path),
-			Message: c.spell(e.key) + " is accepted and does nothing: this version does not support it yet"})
-	}
 }
 
 func (c *checker) fail(at pos, message, hint string) {
@@ -235,7 +195,6 @@ func (c *checker) mapping(n *node, f *field) bool {
 			c.unknown(e, f)
 			ok = false
 		} else {
-			c.supported(e)
 			ok = c.check(e.value, k) && ok
 		}
 		c.path = c.path[:len(c.path)-1]

@@ -191,14 +191,13 @@ func describe(n *node) string {
 
 // fill checks the keys of a file, follows its includes and gathers what it defines.
 func (l *loader) fill(f *file, root *node) {
-	c := &checker{out: l.out, src: f.src, unsupported: l.unsupported}
+	c := &checker{out: l.out, src: f.src}
 	var own *node
 	var jobs []rawJob
 	for i := range root.entries {
 		e := &root.entries[i]
 		k := fileKeys.key(e.key)
 		c.path = append(c.path[:0], step{key: e.key, index: -1})
-		c.supported(e)
 		switch {
 		case k == nil && strings.HasPrefix(e.key, "x-"):
 			// An extension: a place for anchors.

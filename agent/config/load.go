@@ -18,10 +18,6 @@ type Sources struct {
 	// Inline are texts that are no files; they are read before all others.
 	Inline []Inline
 
-	// Unsupported are paths of keys (jobs.statsd, cluster.etcd) whose use this
-	// binary accepts but cannot act on: a warning says so.
-	Unsupported []string
-
 	// Explain fills Config.Explanation, at the price of memory.
 	Explain bool
 
@@ -88,8 +84,6 @@ type loader struct {
 	local     *zone // of jobs with utc: false; nil until asked
 	electing  bool  // the cluster section has election on
 
-	unsupported unsupportedKeys
-
 	startingDeadline time.Duration // of the whole file set
 	clusterAt        pos           // of the key cluster
 }
@@ -108,8 +102,6 @@ func newLoader(sources Sources) *loader {
 		modes:     map[string]fileMode{},
 		templates: map[string]error{},
 		schedules: map[scheduleKey]*scheduler.Schedule{},
-
-		unsupported: newUnsupportedKeys(sources.Unsupported),
 	}
 	if l.host == nil {
 		l.host = System{}
