@@ -53,8 +53,12 @@ func apiCluster(v *election.View) api.Cluster {
 		c.IsLeader = v.IsLeader()
 	}
 	if lease := v.Lease(); lease != nil {
+		identity, own := lease.Detail["identity"].(string)
+		if !own {
+			identity = v.NodeName()
+		}
 		c.Lease = &api.Lease{
-			Identity: v.NodeName(),
+			Identity: identity,
 			Holder:   api.NullString(lease.Holder),
 			Expiry:   api.Expiry{Time: lease.Expiry},
 			Detail:   lease.Detail,
