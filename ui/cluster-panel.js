@@ -21,6 +21,7 @@ class ClusterPanel extends HTMLElement {
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'Cluster');
     this.append(h('div', { class: 'panel-head' }, this.#summary, this.#fleet), this.#body);
+    this.#body.after(document.createElement('cluster-story'));
     store.on('cluster', () => this.#draw());
     store.on('jobs', () => this.#draw());
     store.on('tick', () => this.#tick());
@@ -157,8 +158,8 @@ function peerRow(peer, cluster, owned, skews, certs) {
   const id = peer.job_set_id ?? '';
   const differs = id !== '' && id !== cluster.job_set_id;
   return h('tr', { 'data-host': peer.host, 'data-status': peer.status },
-    h('td', {}, isolated(peer.host, 'mono')),
-    h('td', {}, peer.node_name === null ? '–' : isolated(peer.node_name), peer.node_name !== null && peer.node_name === cluster.leader ? h('span', { class: 'chip is-running' }, 'leader') : null, peer.stopping ? h('span', { class: 'chip is-warning' }, 'stopping') : null),
+    h('td', { class: 'tight' }, isolated(peer.host, 'mono')),
+    h('td', { class: 'tight' }, peer.node_name === null ? '–' : isolated(peer.node_name), peer.node_name !== null && peer.node_name === cluster.leader ? h('span', { class: 'chip is-running' }, 'leader') : null, peer.stopping ? h('span', { class: 'chip is-warning' }, 'stopping') : null),
     owned ? h('td', { class: 'tight' }, String(owned.get(peer.node_name ?? '') ?? '–')) : null,
     h('td', { class: kind, title: words },
       h('span', { 'aria-hidden': 'true' }, `${glyph} `), peer.status,

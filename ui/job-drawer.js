@@ -225,7 +225,7 @@ function factsOf(entry) {
   const now = store.now();
   const zone = frame(entry);
   /** @type {[string, string, string][]} */
-  const facts = [['Command', job.command, 'mono'], ['Schedule', `${job.schedule}  ${describe(job.schedule, zone)}`, '']];
+  const facts = [['Command', job.command, 'mono'], ['Schedule', `${job.schedule} — ${describe(job.schedule, zone) || zone}`, '']];
   if (job.running) {
     facts.push(['Running', job.pids.length > 0 ? `as process ${job.pids.join(', ')}` : 'starting', 'is-running']);
   } else if (nextAt !== null) {

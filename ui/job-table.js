@@ -310,8 +310,9 @@ export class JobTable extends HTMLElement {
     // The grid scrolls, or on small screens the page: what counts is what is in sight.
     const box = view.getBoundingClientRect();
     const hidden = Math.max(0, -box.top);
-    const top = view.scrollTop + hidden;
     const room = Math.min(view.clientHeight, window.innerHeight);
+    // The place is still the old one where the list has just become shorter.
+    const top = Math.min(view.scrollTop + hidden, Math.max(0, this.shown.length * this.#rowHeight - room));
     const first = Math.max(0, Math.floor(top / this.#rowHeight) - margin);
     const last = Math.min(this.shown.length, Math.ceil((top + room) / this.#rowHeight) + margin);
     const need = last - first;

@@ -48,6 +48,7 @@ export const openWallboard = (closed) => load(import('./wallboard.js'), (m) => m
  */
 export function loadView(view) {
   switch (view) {
+    case 'cluster': load(import('./cluster-story.js'), nothing); break;
     case 'fleet': load(import('./fleet-view.js'), nothing); break;
     case 'timeline': load(import('./run-timeline.js'), nothing); break;
     case 'history': load(import('./run-history.js'), nothing); break;

@@ -8,10 +8,30 @@ import { healths } from './health.js';
 import { store } from './store.js';
 
 const calm = 30_000;
+// The width of a tile, and the room between two.
 const smallest = 150;
+const largest = 340;
+const gap = 8;
 
 /** @type {HTMLDialogElement|null} */
 let shown = null;
+
+/**
+ * How tiles fill a screen.
+ * @param {number} n how many there are
+ * @param {number} width of the screen
+ * @param {number} height
+ */
+function fit(n, width, height) {
+  for (let across = Math.max(1, Math.ceil(width / largest)); ; across++) {
+    const wide = width / across;
+    const tall = Math.floor(wide * 0.46) - gap;
+    const most = across * Math.floor((height + gap) / (tall + gap));
+    if (most >= n || wide < smallest) {
+      return { across, tall, most: Math.max(most, across) };
+    }
+  }
+}
 
 /** What matters most on a wall. @param {Entry} entry */
 function weight({ failing, health, nextAt }) {
@@ -66,9 +86,10 @@ export function openWallboard(closed) {
       const [x, y] = [weight(a), weight(b)];
       return /** @type {number} */ (x[0]) - /** @type {number} */ (y[0]) || /** @type {number} */ (x[1]) - /** @type {number} */ (y[1]) || a.order - b.order;
     });
-    // As many as fit; what is cut off is counted.
-    const columns = Math.max(1, Math.floor(tiles.clientWidth / smallest));
-    const most = Math.max(columns, columns * Math.floor(tiles.clientHeight / 92));
+    // As large as possible; what does not fit even so is counted.
+    const { across, tall, most } = fit(ordered.length, tiles.clientWidth, tiles.clientHeight);
+    tiles.style.setProperty('--across', String(across));
+    tiles.style.setProperty('--tall', `${tall}px`);
     const cut = ordered.length > most;
     replace(tiles, ...ordered.slice(0, cut ? most - 1 : most).map((entry) => tile(entry, now)),
       cut ? h('div', { class: 'wall-tile dim' }, `and ${format.count(ordered.length - most + 1, 'more job')}`) : null);
