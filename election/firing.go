@@ -48,6 +48,13 @@ type Verdict struct {
 	// Holder names the node (or the instance, if no name is known) that holds a
 	// denied firing; "" if none is known.
 	Holder string
+	// HolderID is the instance id of the process for which most of the voters that
+	// refused had voted, also while the claim is pending; "" if none did, and on
+	// backends without voters.
+	HolderID string
+	// Held: HolderID has a majority, as far as that can be known: its own vote counts
+	// if it did not answer itself.
+	Held bool
 	// RunningOn names a node that reported the job as still running; "" if none
 	// did. Forbid and Replace jobs must then not start.
 	RunningOn string

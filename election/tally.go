@@ -101,9 +101,19 @@ func (t *Tally) Outcome() Outcome {
 // name; nil, or a name of "", leaves the id.
 func (t *Tally) Verdict(name func(instanceID string) string) Verdict {
 	v := Verdict{Outcome: t.Outcome(), RunningOn: t.runningOn()}
+	if v.Outcome == Granted {
+		return v
+	}
+	votes, taken := t.holders()
+	if taken > 0 {
+		v.HolderID = slices.MinFunc(slices.Sorted(maps.Keys(votes)), func(a, b string) int {
+			return cmp.Compare(votes[b], votes[a]) // the first of those with most votes
+		})
+		v.Held = votes[v.HolderID]+t.silent(v.HolderID) >= Quorum(t.n)
+	}
 	switch granted := t.granted(); v.Outcome {
 	case Denied:
-		t.explainDenial(&v, granted, name)
+		t.explainDenial(&v, granted, votes, taken, name)
 	case Pending:
 		t.explainPending(&v, granted)
 	}
@@ -124,25 +134,37 @@ func (t *Tally) runningOn() string {
 	return on
 }
 
-// explainDenial fills in why no majority can be had any more.
-func (t *Tally) explainDenial(v *Verdict, granted int, name func(string) string) {
-	votes := make(map[string]int) // per other holder
-	taken := 0
+// holders returns how many voters had given their vote to which other process, and how
+// many there are in all.
+func (t *Tally) holders() (votes map[string]int, taken int) {
+	votes = make(map[string]int)
 	for _, c := range t.answers {
 		if c.answer.Refusal == RefusedTaken {
 			votes[c.answer.Holder]++
 			taken++
 		}
 	}
+	return votes, taken
+}
+
+// silent returns 1 if the instance is a voter that has not answered: a claimant that
+// others voted for has cast its own vote when that made the majority.
+func (t *Tally) silent(instance string) int {
+	if instance == "" || len(t.answers) == t.n || slices.ContainsFunc(t.answers, func(c counted) bool { return c.voter.InstanceID == instance }) {
+		return 0
+	}
+	return 1
+}
+
+// explainDenial fills in why no majority can be had any more.
+func (t *Tally) explainDenial(v *Verdict, granted int, votes map[string]int, taken int, name func(string) string) {
 	if taken == 0 {
 		refusal, n := t.mostFrequent(Refusal.Final)
 		v.Code = string(refusal)
 		v.Reason = fmt.Sprintf("no majority can be had: %d of %d nodes %s", n, t.n, refusal.Text())
 		return
 	}
-	holder := slices.MinFunc(slices.Sorted(maps.Keys(votes)), func(a, b string) int {
-		return cmp.Compare(votes[b], votes[a]) // the first of those with most votes
-	})
+	holder := v.HolderID
 	// Nodes that have not answered, or not for good, may all have voted for it.
 	decided := 0
 	for _, c := range t.answers {

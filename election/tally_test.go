@@ -142,3 +142,37 @@ func TestRefusals(t *testing.T) {
 		t.Error("unknown codes")
 	}
 }
+
+// Whether a process holds a firing can be told although it is gone: it casts its own vote
+// when that makes the majority.
+func TestTallyKnowsWhoHolds(t *testing.T) {
+	b, c, d := peerVoter("b"), peerVoter("c"), peerVoter("d")
+	taken := takenBy("i-b")
+	type given struct {
+		voter Voter
+		a     Answer
+	}
+	for _, tc := range []struct {
+		what    string
+		n       int
+		answers []given
+		holder  string
+		held    bool
+	}{
+		{"nobody", 3, []given{{c, yes()}, {ownVoter, no(RefusedFenced)}}, "", false},
+		{"the holder says so itself", 3, []given{{b, taken}, {c, taken}}, "i-b", true},
+		{"the holder is gone", 3, []given{{c, taken}, {ownVoter, taken}}, "i-b", true},
+		{"one vote and that of the holder who is gone", 3, []given{{c, taken}, {ownVoter, yes()}}, "i-b", true},
+		{"the holder does not know of it", 3, []given{{c, taken}, {b, yes()}}, "i-b", false},
+		{"half", 4, []given{{b, taken}, {c, taken}, {d, takenBy("i-d")}}, "i-b", false},
+		{"a process that is no voter", 3, []given{{b, takenBy("i-x")}, {c, no(RefusedFenced)}, {ownVoter, no(RefusedFenced)}}, "i-x", false},
+	} {
+		tally := NewTally(tc.n)
+		for _, g := range tc.answers {
+			tally.Add(g.voter, g.a)
+		}
+		if v := tally.Verdict(nil); v.HolderID != tc.holder || v.Held != tc.held {
+			t.Errorf("%s: %+v", tc.what, v)
+		}
+	}
+}

@@ -215,6 +215,16 @@ func (v *Votes) judgeFiring(l timeLines, r ClaimRequest, f Firing) (a Answer, is
 	return Answer{}, true
 }
 
+// Voted returns to whom this voter gave its vote for a scheduled firing, and how long ago
+// at uptime; "" if it did not.
+func (v *Votes) Voted(f Firing, uptime time.Duration) (instance string, ago time.Duration) {
+	g, ok := v.grants[keyOf(f)]
+	if !ok {
+		return "", 0
+	}
+	return g.instance.Value(), uptime - g.cast
+}
+
 // Record remembers votes. It is called before the next request is judged, and with a
 // durable voter the answers wait until the votes are on disk too.
 func (v *Votes) Record(votes []Vote, c Clock) {

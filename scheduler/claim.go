@@ -106,7 +106,7 @@ func (d *Dispatcher) claimable(batch []*firing) (ask, wait []*firing, c Coordina
 			d.decide(f, verdict{outcome: DecidedMissed, code: election.CodeStopping,
 				reason: "the agent stopped before its claim was settled"})
 		case now.After(until):
-			d.decide(f, unsettled(f, job))
+			d.lose(f, unsettled(f, job), f.claimed)
 		case d.coordinator == nil, v.Action != election.Run && v.Code == election.CodeConflict:
 			// Ownership that moved is no reason to stop asking: votes that were
 			// given and whose answers were lost can only be used by this node, and
@@ -147,7 +147,11 @@ func (d *Dispatcher) askOnce(c Coordinator, ask []*firing, limit time.Duration) 
 			d.granted(f, v)
 		case election.Denied:
 			d.decide(f, denied(v))
+			if v.Holder != "" {
+				d.mistrust(f, v.HolderID, v.Holder)
+			}
 		default:
+			f.claimed = v
 			d.pending(f, CodeUnsettled, v.Reason)
 			pending = append(pending, f)
 		}

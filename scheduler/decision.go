@@ -27,6 +27,8 @@ const (
 	CodeUnsettled        = "unsettled"         // no verdict within the starting deadline
 	CodeLate             = "late"              // past the starting deadline
 	CodeUnclaimed        = "unclaimed"         // another node's to run, and nobody claimed it
+	CodeUntold           = "untold"            // its holder ended without a word on whether it ran
+	CodeUnknown          = "unknown"           // not here, and nobody could be asked whether elsewhere
 	CodeSuperseded       = "superseded"        // a newer firing of the job was due as well
 	CodeRunning          = "running"           // an instance runs, and the job forbids another
 	CodeRunningElsewhere = "running-elsewhere" // likewise, on another node
@@ -96,6 +98,7 @@ type firing struct {
 	trigger Trigger
 	reason  string // of the newest pending verdict
 	code    string
+	claimed election.Verdict // the newest one
 }
 
 // verdict is what the dispatcher makes of a firing.

@@ -121,6 +121,7 @@ type Dispatcher struct {
 	clock       clock
 	consumed    consumed
 	parked      parked
+	doubts      doubts
 	retries     retryHeap
 	reboots     map[string]*pendingReboot
 	launcher    launcher

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -84,17 +83,12 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 	list := p.list
 	kept := list[:0]
 	p.expiry = time.Time{}
-	var unsure []*parkedFiring
 	for _, f := range list {
 		job := f.entry.job
 		v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 		switch {
 		case now.After(f.until):
-			if d.unsure(f, v) {
-				unsure = append(unsure, f)
-			} else {
-				d.parkedOver(f, v)
-			}
+			d.parkedOver(f, v)
 			continue
 		case d.skipPaused(&f.firing, now):
 			continue
@@ -118,86 +112,43 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 	}
 	clear(list[len(kept):])
 	p.list = kept
-	d.inquire(unsure)
 	return claims
 }
 
-// prober is a Coordinator that can tell what a claim would come to, without claiming.
-type prober interface {
-	Probe(ctx context.Context, firings []election.Firing) []election.Verdict
-}
-
-// unsure reports whether a firing whose time is over counts as another process's, but
-// that process may never have known of it: it was not there when the firing was due, or
-// is not there any more. mu is held.
-func (d *Dispatcher) unsure(f *parkedFiring, v election.Decision) bool {
-	if v.Action == election.Run {
-		v = f.verdict
-	}
-	_, can := d.coordinator.(prober)
-	return can && d.needsClaim(f.entry.job) && d.elsewhere(v) && !sameProcess(v.Owner, f.seen, d.view)
-}
-
-// sameProcess reports whether a node's process answered in both views, and is the same.
-func sameProcess(node string, before, now *election.View) bool {
-	find := func(v *election.View) string {
-		if v == nil {
-			return ""
-		}
-		if l := v.Lease(); l != nil {
-			if l.Fresh && l.Holder == node {
-				return l.HolderID
-			}
-			return ""
-		}
-		for _, p := range v.Peers() {
-			if p.NodeName == node && p.Status.Fresh() {
-				return p.InstanceID
-			}
-		}
+// processOf returns the instance id of a node's process that answered in a view.
+func processOf(node string, v *election.View) string {
+	if v == nil {
 		return ""
 	}
-	instance := find(now)
-	return instance != "" && instance == find(before)
-}
-
-// inquire finds out whether anybody has claimed the firings, and records the others as
-// missed. mu is held.
-func (d *Dispatcher) inquire(firings []*parkedFiring) {
-	p, can := d.coordinator.(prober)
-	if len(firings) == 0 || !can {
-		return
-	}
-	request := make([]election.Firing, len(firings))
-	for i, f := range firings {
-		request[i] = election.Firing{Job: f.entry.name, At: f.at}
-	}
-	d.hold()
-	d.workers.Go(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, claimCall)
-		defer cancel()
-		verdicts := p.Probe(ctx, request)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		for i, f := range firings {
-			if i < len(verdicts) && (verdicts[i].Holder != "" || verdicts[i].Code == string(election.RefusedTaken)) {
-				continue
-			}
-			d.decide(&f.firing, verdict{outcome: DecidedMissed, code: CodeUnclaimed,
-				reason: "nobody has claimed it; when it was due: " + f.first.Reason})
+	for _, p := range v.Peers() {
+		if p.NodeName == node && p.Status.Fresh() {
+			return p.InstanceID
 		}
-		d.release()
-	})
+	}
+	return ""
 }
 
 // parkedOver ends a parked firing whose time is over. It is lost if nobody is known to
-// have been there to run it. mu is held.
+// have been there to run it. If another process is, that one saw to it, provided that it
+// was there when the firing was due and is there still. mu is held.
 func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
 	if v.Action == election.Run {
 		v = f.verdict // ownership came without the firing
 	}
-	if !d.elsewhere(v) {
-		d.decide(&f.firing, of(DecidedMissed, v))
+	switch {
+	case !d.elsewhere(v):
+		d.lose(&f.firing, of(DecidedMissed, v), election.Verdict{})
+	case !d.needsClaim(f.entry.subject):
+	default:
+		owner := processOf(v.Owner, f.seen)
+		_, can := d.coordinator.(prober)
+		switch {
+		case can && (owner == "" || owner != processOf(v.Owner, d.view)):
+			d.lose(&f.firing, verdict{outcome: DecidedMissed, code: CodeUnclaimed,
+				reason: "nobody has claimed it; when it was due: " + f.first.Reason}, election.Verdict{})
+		case f.entry.subject.StartingDeadline < noticeWithin:
+			d.mistrust(&f.firing, owner, v.Owner) // it may be dead, and nobody has noticed yet
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -145,27 +144,6 @@ func TestLateStartOfLeaderJobs(t *testing.T) {
 	})
 }
 
-// probed is a coordinator that knows who holds firings.
-type probed struct {
-	*fakeCoordinator
-	holder string // of every firing
-	probes []string
-}
-
-func (p *probed) Probe(_ context.Context, firings []election.Firing) []election.Verdict {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	verdicts := make([]election.Verdict, len(firings))
-	for i, f := range firings {
-		p.probes = append(p.probes, f.Job+" "+f.At.Format("15:04:05"))
-		verdicts[i] = election.Verdict{Outcome: election.Granted}
-		if p.holder != "" {
-			verdicts[i] = election.Verdict{Outcome: election.Denied, Code: string(election.RefusedTaken), Holder: p.holder}
-		}
-	}
-	return verdicts
-}
-
 // What was due while nobody could run it, or somebody who is gone, is lost although there
 // is a leader now: unless that one has been there all the time, or somebody has it.
 func TestUnclaimedFirings(t *testing.T) {
@@ -201,13 +179,13 @@ func TestUnclaimedFirings(t *testing.T) {
 			[]string{"j 00:01:00"}, []string{"00:01:00 unclaimed"}},
 		"a new process leads after the one that was to run it": {following, reborn, "",
 			[]string{"j 00:01:00"}, []string{"00:01:00 unclaimed"}},
-		"it was claimed all the same":                            {lost, reborn, "a", []string{"j 00:01:00"}, nil},
+		"it was claimed all the same":                            {lost, reborn, "ic", []string{"j 00:01:00"}, nil},
 		"the process that leads now was there, without a quorum": {apart, following, "", nil, nil},
 		"the same process leads all the time":                    {following, following, "", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, h *harness) {
-				co := &probed{fakeCoordinator: newFakeCoordinator(c.due()), holder: c.holder}
+				co := &probed{fakeCoordinator: newFakeCoordinator(c.due()), verdict: heldBy(c.holder)}
 				h.begin(true, co, testJob(t, "j", "* * * * *", policy(election.Leader), startsWithin(20*time.Second)),
 					testJob(t, "p", "* * * * *", policy(election.EveryNode)))
 				wait(61 * time.Second)

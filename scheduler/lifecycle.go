@@ -23,6 +23,7 @@ func (d *Dispatcher) quiesce() {
 		d.parkedOver(f, f.verdict)
 	}
 	d.parked.clear()
+	d.endDoubts()
 	for name, p := range d.reboots {
 		if !p.asking { // what is granted now would never run anywhere else
 			delete(d.reboots, name)

@@ -78,9 +78,10 @@ func (d *Dispatcher) pass() (updates <-chan struct{}, sleep time.Duration) {
 	d.boot()
 	// Late firings come before those that are due now, so that a job's firings are
 	// claimed in their order.
-	late := d.resumeParked(now, d.recheck)
+	changed := d.recheck
 	d.recheck = false
-	d.tick(now, late)
+	d.tick(now, d.resumeParked(now, changed))
+	d.resolveDoubts(now, changed)
 	d.dueRetries(time.Now())
 	d.settleReboots(ran)
 	return updates, d.untilNext(now)
@@ -116,6 +117,9 @@ func (d *Dispatcher) untilNext(now time.Time) time.Duration {
 	if len(d.parked.list) > 0 {
 		// A firing may still start at its deadline, and is over after it.
 		sleep = min(sleep, d.parked.expiry.Sub(now)+time.Millisecond)
+	}
+	if len(d.doubts.list) > 0 {
+		sleep = min(sleep, d.doubts.next.Sub(now)+time.Millisecond)
 	}
 	return max(sleep, 0)
 }

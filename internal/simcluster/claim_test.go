@@ -61,7 +61,23 @@ func (g *member) Probe(ctx context.Context, firings []election.Firing) []electio
 	g.p.gate(nameOf(firings))
 	verdicts := g.claim(ctx, firings, true)
 	g.p.gate(nameOf(firings))
+	g.w.mu.Lock()
+	defer g.w.mu.Unlock()
+	g.w.ledger.probed(g.p, verdicts)
 	return inOrder(firings, verdicts)
+}
+
+// Witness tells what this node itself knows of a firing that another process holds.
+func (g *member) Witness(f election.Firing, instance string) (voted, heard time.Time) {
+	g.w.mu.Lock()
+	defer g.w.mu.Unlock()
+	if to, ago := g.p.votes.Voted(f, g.p.clock().Uptime); to == instance {
+		voted = g.p.m.wall().Add(-ago)
+	}
+	if at, ok := g.heard[instance]; ok {
+		heard = g.p.m.wall().Add(-time.Since(at))
+	}
+	return voted, heard
 }
 
 func inOrder(firings []election.Firing, verdicts map[election.Firing]election.Verdict) []election.Verdict {
@@ -190,6 +206,7 @@ func (c *claimant) ask() {
 				return // the session is that of another process
 			}
 			bound := q.member.knows(c.request.InstanceID)
+			q.member.heard[c.request.InstanceID] = time.Now()
 			q.member.accepted(from.host, c.request.InstanceID)
 			answers := q.vote(c.request, bound)
 			g.w.send(to, from, "votes "+what, func() { c.count(voter, answers) })
@@ -203,6 +220,7 @@ func (c *claimant) count(voter election.Voter, answers []election.Answer) {
 		return
 	}
 	c.outstanding--
+	c.g.heard[voter.InstanceID] = time.Now()
 	for i, f := range c.request.Firings {
 		c.tallies[f].Add(voter, answers[i])
 	}
@@ -218,7 +236,7 @@ func (c *claimant) castOwn() {
 	r := c.request
 	r.Firings = nil
 	for _, f := range c.request.Firings {
-		if c.tallies[f].OwnVoteDue() {
+		if c.tallies[f].OwnVoteDue() || c.thorough() && c.outstanding == 0 && !c.tallies[f].Answered("") {
 			r.Firings = append(r.Firings, f)
 		}
 	}
@@ -230,8 +248,14 @@ func (c *claimant) castOwn() {
 	}
 }
 
+// thorough reports whether all are to be heard: the question is who has the firings.
+func (c *claimant) thorough() bool { return c.request.Probe && !c.request.Firings[0].Reboot() }
+
 // settled reports whether more answers can't change a verdict. mu is held.
 func (c *claimant) settled(patient bool) bool {
+	if c.thorough() {
+		return c.outstanding == 0
+	}
 	won := false
 	for _, t := range c.tallies {
 		switch t.Outcome() {

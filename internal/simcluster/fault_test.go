@@ -98,7 +98,7 @@ func (w *world) inflict(f fault) {
 			m.start()
 		})
 	case faultStop:
-		w.plan(f.At, func() { m.stop(2 * time.Second) })
+		w.plan(f.At, func() { m.stop(min(2*time.Second, f.Last)) })
 		w.plan(f.At+f.Last, m.start)
 	case faultFreeze:
 		w.plan(f.At, func() { m.freeze(f.Last) })

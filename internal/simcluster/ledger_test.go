@@ -56,22 +56,22 @@ type ledger struct {
 	retries  map[string]launch            // by firing and attempt
 	boots    map[string][]launch          // by job-set id
 	losses   map[election.Firing][]record
-	votes    map[election.Firing]map[string]int           // holders, and by how many machines
-	refused  map[election.Firing]map[election.Refusal]int // machines, the newest answer of each
+	votes    map[election.Firing]map[string]int            // holders, and by how many machines
+	refused  map[election.Firing]map[election.Refusal]uint // machines, the newest answer of each
 	final    map[string]map[election.Firing]election.Outcome
 	lives    []*life
 	denials  int
 	decided  map[string]int // by outcome and code
 	trace    uint64
 	story    []string         // what trace is made of, if the world is verbose
-	views    []*election.View // of the nodes that live at the end
+	views    []*election.View // at the end; nil for what is down
 }
 
 func newLedger(w *world) *ledger {
 	return &ledger{
 		w: w, launches: map[election.Firing][]launch{}, retries: map[string]launch{}, boots: map[string][]launch{},
 		losses: map[election.Firing][]record{}, votes: map[election.Firing]map[string]int{},
-		refused: map[election.Firing]map[election.Refusal]int{},
+		refused: map[election.Firing]map[election.Refusal]uint{},
 		final:   map[string]map[election.Firing]election.Outcome{}, decided: map[string]int{},
 	}
 }
@@ -153,7 +153,7 @@ func (l *ledger) launched(p *process, x launch) {
 		w.complain("%s starts %v %v too early", x.instance, f, x.firing.Sub(x.wall))
 	case x.wall.Sub(x.firing) > simDeadline+time.Millisecond && !p.clockSet:
 		w.complain("%s starts %v %v after its instant", x.instance, f, x.wall.Sub(x.firing))
-	case p.stopping && x.firing.After(p.stopped) && !p.clockSet:
+	case !p.stopped.IsZero() && x.firing.After(p.stopped) && !p.clockSet:
 		w.complain("%s starts %v although it is stopping", x.instance, f)
 	}
 	if !p.had(x.job, x.firing) && !p.clockSet {
@@ -196,6 +196,13 @@ func (l *ledger) answered(p *process, verdicts map[election.Firing]election.Verd
 	}
 }
 
+// probed notes what came of a question.
+func (l *ledger) probed(p *process, verdicts map[election.Firing]election.Verdict) {
+	for f, v := range verdicts {
+		l.traced("%s probed %v: %s %s, held %v by %s", p.instance, f, v.Outcome, v.Reason, v.Held, v.HolderID)
+	}
+}
+
 // voted notes the votes that were cast and what was refused.
 func (l *ledger) voted(p *process, r election.ClaimRequest, b election.Ballot) {
 	if r.Probe {
@@ -210,7 +217,7 @@ func (l *ledger) voted(p *process, r election.ClaimRequest, b election.Ballot) {
 	}
 	for i, f := range r.Firings {
 		if l.refused[f] == nil {
-			l.refused[f] = map[election.Refusal]int{}
+			l.refused[f] = map[election.Refusal]uint{}
 		}
 		l.refused[f][b.Answers[i].Refusal] |= 1 << p.m.index
 	}
@@ -231,4 +238,25 @@ func (l *ledger) event(p *process, e scheduler.Event) {
 	if e.Kind == scheduler.FiringDecided && e.Decision.Outcome != scheduler.DecidedPending {
 		l.decided[e.Decision.Outcome+" "+e.Decision.Code]++
 	}
+}
+
+// close notes the state of the cluster at the end.
+func (l *ledger) close() {
+	for _, m := range l.w.machines {
+		var v *election.View
+		if m.proc != nil {
+			v = m.proc.member.view
+		}
+		l.views = append(l.views, v)
+	}
+}
+
+// granted reports whether a claim was granted anything.
+func (l *ledger) granted(verdicts map[election.Firing]election.Verdict) bool {
+	for _, v := range verdicts {
+		if v.Outcome == election.Granted {
+			return true
+		}
+	}
+	return false
 }

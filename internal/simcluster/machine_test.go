@@ -31,6 +31,7 @@ type machine struct {
 	frozen chan struct{} // closed when it goes on; nil: it is not frozen
 	held   []func()      // messages that came meanwhile
 	busy   chan struct{} // holds a token while somebody operates it
+	again  bool          // a process is to follow the one that stops
 	doomed bool          // its process dies when it is next granted a firing
 }
 
@@ -59,12 +60,17 @@ func (m *machine) receive(deliver func()) {
 
 // start starts a process, unless there is one.
 func (m *machine) start() {
+	if m.w.sc.Dead && m.w.sc.Gone>>m.index&1 == 1 {
+		return
+	}
 	m.exclusive(func() {
 		m.w.mu.Lock()
 		if m.proc != nil || m.w.ended {
+			m.again = m.proc != nil && m.proc.stopping
 			m.w.mu.Unlock()
 			return
 		}
+		m.again = false
 		m.lives++
 		p := newProcess(m)
 		m.proc = p
@@ -99,10 +105,12 @@ func (m *machine) stop(limit time.Duration) {
 		return
 	}
 	p.stopping = true
-	p.stopped = m.wall()
 	m.w.mu.Unlock()
 
 	p.gate("stop")
+	m.w.mu.Lock()
+	p.stopped = m.wall()
+	m.w.mu.Unlock()
 	p.d.Quiesce()
 	settle()
 	p.member.Resign(context.Background())
@@ -111,10 +119,14 @@ func (m *machine) stop(limit time.Duration) {
 	p.d.Stop(ctx)
 
 	m.w.mu.Lock()
-	defer m.w.mu.Unlock()
 	if m.proc == p {
 		m.proc = nil
 		p.die()
+	}
+	again := m.again
+	m.w.mu.Unlock()
+	if again {
+		m.start()
 	}
 }
 
@@ -147,6 +159,7 @@ func (m *machine) setClock(by time.Duration) {
 	m.offset += by
 	if p := m.proc; p != nil {
 		p.clockSet = true
+		m.w.ledger.lifeOf(p).set = true
 		select {
 		case p.watch <- struct{}{}:
 		default:

@@ -33,6 +33,7 @@ type member struct {
 	closed   bool
 	view     *election.View
 	told     election.Report
+	heard    map[string]time.Time // when something came from an instance, by true time
 	telling  bool
 	updates  chan struct{}
 	usurping bool
@@ -41,7 +42,7 @@ type member struct {
 
 // newMember returns the place of a process that has not met anybody. mu is held.
 func newMember(p *process) *member {
-	g := &member{p: p, w: p.w, updates: make(chan struct{}, 1), stopping: p.stopping}
+	g := &member{p: p, w: p.w, updates: make(chan struct{}, 1), stopping: p.stopping, heard: map[string]time.Time{}}
 	for _, host := range p.m.peers() {
 		g.rows = append(g.rows, election.Peer{Host: host, Status: election.StatusUnknown})
 	}
@@ -191,6 +192,7 @@ func (g *member) exchange(i int, scheduled bool) {
 			g.w.send(to, from, fmt.Sprint("refused ", i), failed)
 			return
 		}
+		q.member.heard[g.p.instance] = time.Now()
 		q.member.accepted(from.host, g.p.instance)
 		report := q.member.report()
 		g.w.send(to, from, fmt.Sprint("state ", i), func() {
@@ -209,6 +211,7 @@ func (g *member) observe(i int, o election.Observation, instance string) {
 	}, o)
 	if o.Failure == nil {
 		g.bound[i] = instance
+		g.heard[instance] = time.Now()
 		if r := o.Report; r.JobSetID == g.p.set.id {
 			g.synced[i] = r.JobSetID
 			g.p.votes.LearnRan(r.JobSetID, r.RanRebootJobs, r.RebootHolders)

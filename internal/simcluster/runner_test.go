@@ -46,7 +46,7 @@ func (r runner) Start(spec run.Spec) scheduler.Process {
 	lasts := share(random, 300*time.Millisecond)
 	switch spec.JobName {
 	case jobSolo:
-		lasts = share(random, 5*time.Second)
+		lasts = share(random, 2500*time.Millisecond)
 	case jobFlaky:
 		if attempt < 1+int(random>>40%5) {
 			x.code = 1

@@ -29,6 +29,8 @@ type scenario struct {
 	// the clocks of the machines in this mask go back so far that old firings are due
 	// again.
 	StepBack uint
+	Gone     uint          // machines that are out of reach all the time
+	Dead     bool          // and that is because they are down
 	Length   time.Duration // until then things go wrong
 	Calm     time.Duration // and for so long they don't
 }

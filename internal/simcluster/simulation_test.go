@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/yacron2/yacron2/election"
 )
 
 func drawMillis(t *rapid.T, label string, low, high int) time.Duration {
@@ -85,6 +87,34 @@ func TestNoLeaderFiringRunsTwice(t *testing.T) {
 	if launched == 0 {
 		t.Fatal("nothing ever ran: the simulation proves nothing")
 	}
+}
+
+// drawHealing draws a run in which everything goes wrong for a while, and then all is
+// well, but for a minority that is out of reach all the time.
+func drawHealing(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.Free = 0
+	sc.Calm = converging + simDeadline + 3*time.Second
+	gone := rapid.IntRange(0, sc.N-election.Quorum(sc.N)).Draw(t, "out of reach")
+	sc.Dead = rapid.Bool().Draw(t, "dead")
+	for i := range gone {
+		sc.Gone |= 1 << ((2*i + int(sc.Seed%9)) % sc.N) // the lowest names too
+	}
+	// A name that led to the wrong node has to lead to the right one once more: until
+	// then it counts as another name of that node.
+	sc.Faults = slices.DeleteFunc(sc.Faults, func(f fault) bool { return f.Kind == faultName && sc.Gone>>f.A&1 == 1 })
+	return sc
+}
+
+func TestConnectedMajorityRunsEverything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := simulate(t, drawHealing(rt))
+		for _, problem := range []string{problems(w), w.lost(), w.disagree(), w.unrecorded(w.sc.Length + 2*time.Second)} {
+			if problem != "" {
+				rt.Fatal(problem + "\n" + w.explain())
+			}
+		}
+	})
 }
 
 // A run is its scenario and nothing else.

@@ -86,6 +86,9 @@ func (w *world) send(from, to *machine, what string, deliver func()) {
 
 // cut reports whether nothing gets from one machine to the other now.
 func (w *world) cut(from, to int) bool {
+	if (w.sc.Gone>>from|w.sc.Gone>>to)&1 == 1 {
+		return true
+	}
 	now := w.elapsed()
 	for _, f := range w.sc.Faults {
 		if f.activeAt(now) && f.cuts(from, to) {

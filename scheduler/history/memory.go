@@ -178,9 +178,6 @@ func (m *Memory) RecentRuns(job string, n int) []Run {
 	return values(m.runs.last(job, n))
 }
 
-// Stats implements Store.
-func (m *Memory) Stats(job string) Stats { return StatsOf(m.Runs(job)) }
-
 // Output implements Store.
 func (m *Memory) Output(_, id string) ([]Line, error) {
 	m.mu.RLock()

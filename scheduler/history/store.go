@@ -27,8 +27,6 @@ type Store interface {
 	Runs(job string) []Run
 	// RecentRuns returns the last n of them, oldest first.
 	RecentRuns(job string, n int) []Run
-	// Stats sums up the retained runs of the job.
-	Stats(job string) Stats
 	// Output returns the last lines that a retained run wrote, as far as they are
 	// still kept. It may read from a disk.
 	Output(job, id string) ([]Line, error)

@@ -319,56 +319,6 @@ func TestOutputInMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestStats(t *testing.T) {
-	seconds := func(n float64) *time.Duration { d := time.Duration(n * float64(time.Second)); return &d }
-	run := func(outcome Outcome, took float64) Run {
-		if took < 0 {
-			return Run{Outcome: outcome, FinishedAt: epoch}
-		}
-		return Run{Outcome: outcome, StartedAt: epoch, FinishedAt: epoch.Add(*seconds(took))}
-	}
-	rate := func(f float64) *float64 { return &f }
-	for name, c := range map[string]struct {
-		runs []Run
-		want Stats
-	}{
-		"none":     {nil, Stats{}},
-		"one":      {[]Run{run(Success, 2)}, Stats{Total: 1, Success: 1, SuccessRate: rate(1), Average: seconds(2), Min: seconds(2), Max: seconds(2), Last: seconds(2)}},
-		"mixed":    {[]Run{run(Success, 2), run(Failure, 4), run(Cancelled, 6)}, Stats{Total: 3, Success: 1, Failure: 1, Cancelled: 1, SuccessRate: rate(.5), Average: seconds(4), Min: seconds(2), Max: seconds(6), Last: seconds(6)}},
-		"no rate":  {[]Run{run(Cancelled, 1)}, Stats{Total: 1, Cancelled: 1, Average: seconds(1), Min: seconds(1), Max: seconds(1), Last: seconds(1)}},
-		"not last": {[]Run{run(Failure, 1), run(Cancelled, -1)}, Stats{Total: 2, Failure: 1, Cancelled: 1, SuccessRate: rate(0), Average: seconds(1), Min: seconds(1), Max: seconds(1)}},
-		"zero":     {[]Run{run(Success, 0)}, Stats{Total: 1, Success: 1, SuccessRate: rate(1), Average: seconds(0), Min: seconds(0), Max: seconds(0), Last: seconds(0)}},
-		"lost":     {[]Run{run(Success, 1), run(Lost, 100)}, Stats{Total: 2, Success: 1, Lost: 1, SuccessRate: rate(1), Average: seconds(1), Min: seconds(1), Max: seconds(1)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := StatsOf(c.runs); show(got) != show(c.want) {
-				t.Errorf("got %s, want %s", show(got), show(c.want))
-			}
-		})
-	}
-	s := NewMemory()
-	must(t, s.AddRun(finished("j", 0)))
-	if got := s.Stats("j"); got.Total != 1 || got.Success != 1 {
-		t.Errorf("stats of a job: %s", show(got))
-	}
-}
-
-// show prints stats with what they point to.
-func show(s Stats) string {
-	value := func(d *time.Duration) string {
-		if d == nil {
-			return "none"
-		}
-		return d.String()
-	}
-	rate := "none"
-	if s.SuccessRate != nil {
-		rate = fmt.Sprint(*s.SuccessRate)
-	}
-	return fmt.Sprintf("%d %d %d %d %d rate %s avg %s min %s max %s last %s", s.Total, s.Success, s.Failure, s.Cancelled, s.Lost,
-		rate, value(s.Average), value(s.Min), value(s.Max), value(s.Last))
-}
-
 func TestPauses(t *testing.T) {
 	eachStore(t, DefaultLimits(), func(t *testing.T, s Store, reopen func() Store) {
 		for _, p := range []Pause{
