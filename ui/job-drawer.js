@@ -38,7 +38,7 @@ export class JobDrawer extends HTMLElement {
   #logs = new LogView();
   // The other ones are loaded when they are wanted.
   #views = { logs: this.#logs, history: document.createElement('run-history'), schedule: document.createElement('job-schedule'), why: document.createElement('job-why') };
-  #panels = tabs.map(([id]) => h('div', { class: 'panel', role: 'tabpanel', id: `panel-${id}`, 'aria-labelledby': `tab-${id}`, hidden: true }, this.#views[id]));
+  #panels = tabs.map(([id]) => h('div', { class: 'panel', role: 'tabpanel', tabindex: '0', id: `panel-${id}`, 'aria-labelledby': `tab-${id}`, hidden: true }, this.#views[id]));
 
   connectedCallback() {
     this.dataset['testid'] = 'job-drawer';
