@@ -9,14 +9,18 @@ import (
 	"github.com/yacron2/yacron2/internal/pki"
 )
 
-// Validity of the certificates made here, around now.
-const validity = 24 * time.Hour
+// Validity of the certificates made here, before and after now. None of them is about to
+// expire, which agents and the dashboard would say.
+const (
+	validBefore = 24 * time.Hour
+	validAfter  = 90 * 24 * time.Hour
+)
 
 // NewCA returns a fresh authority, of which no other knows.
 func NewCA(tb testing.TB) *pki.CA {
 	tb.Helper()
 	now := time.Now()
-	ca, err := pki.NewCA(pki.CAOptions{CommonName: "yacron2 test", NotBefore: now.Add(-validity), NotAfter: now.Add(validity)})
+	ca, err := pki.NewCA(pki.CAOptions{CommonName: "yacron2 test", NotBefore: now.Add(-validBefore), NotAfter: now.Add(validAfter)})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -31,8 +35,8 @@ func GoodCertificate(nodeName string) pki.CertOptions {
 		CommonName: nodeName,
 		DNSNames:   []string{"localhost", nodeName},
 		IPs:        []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore:  now.Add(-validity),
-		NotAfter:   now.Add(validity),
+		NotBefore:  now.Add(-validBefore),
+		NotAfter:   now.Add(validAfter),
 	}
 }
 
