@@ -18,6 +18,17 @@ func (n New) run(t *testing.T, tests []test) {
 	}
 }
 
+// runParallel runs tests that wait more than they compute.
+func (n New) runParallel(t *testing.T, tests []test) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.run(t, n(t))
+		})
+	}
+}
+
 // Run checks a Store, one call after the other.
 func Run(t *testing.T, n New) {
 	t.Helper()

@@ -1,0 +1,78 @@
+package leasetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// RunFaults breaks the store under nodes that lead by it. Each Setup has a store of its own.
+func RunFaults(t *testing.T, n New) {
+	t.Helper()
+	n.runParallel(t, []test{
+		{"StoreKilled", testKilled},
+		{"StorePaused", testPaused},
+		{"RecordDeleted", func(t *testing.T, s *Setup) { testHarmed(t, s, s.Delete) }},
+		{"SessionRevoked", testSessionRevoked},
+	})
+}
+
+// The store is gone for longer than a lease: nobody leads, nobody skips a PreferLeader
+// job, and when it is back one node leads.
+func testKilled(t *testing.T, s *Setup) { testOutage(t, s, s.Kill, s.Start) }
+
+// The store stands still for as long: that looks to its clients like an answer that may
+// come any moment.
+func testPaused(t *testing.T, s *Setup) { testOutage(t, s, s.Pause, s.Resume) }
+
+func testOutage(t *testing.T, s *Setup, begin, end func()) {
+	c := Start(t, s, 3, nil)
+	for range 2 {
+		c.AwaitLeader()
+		c.AwaitFirings()
+		begin()
+		c.AwaitNone(c.Nodes...)
+		end()
+		leader, took := c.AwaitLeader()
+		t.Logf("%s leads %v after the store is back; the lease lasts %v", leader.NodeName, took, s.Timing.Duration)
+		c.AwaitFirings()
+	}
+}
+
+// Somebody takes the record away, again and again: what was given stays given.
+func testHarmed(t *testing.T, s *Setup, harm func(testing.TB)) {
+	c := Start(t, s, 5, nil)
+	for range 5 {
+		c.AwaitLeader()
+		c.AwaitFirings()
+		start := time.Now()
+		harm(t)
+		leader, _ := c.AwaitLeader()
+		t.Logf("%s leads after %v", leader.NodeName, time.Since(start))
+	}
+	c.AwaitFirings()
+}
+
+func testSessionRevoked(t *testing.T, s *Setup) {
+	if s.Revoke != nil { // else the store has no sessions
+		testHarmed(t, s, s.Revoke)
+	}
+}
+
+// guard is the jobs that must not overlap and run on a node.
+type guard struct {
+	mu      sync.Mutex
+	running []string
+}
+
+func (g *guard) jobs() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running
+}
+
+func (g *guard) set(jobs ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running = jobs
+}
