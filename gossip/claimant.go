@@ -174,6 +174,7 @@ func (m *Manager) askVote(ctx context.Context, s *session, host string, c *claim
 	b := ballot{voter: election.Voter{Host: host, InstanceID: s.instance, NodeName: nodeName(m.View(), s.instance)}}
 	r, err := ask(ctx, s, &c.wire)
 	if err == nil {
+		m.registry.signs.note(s.instance, time.Now())
 		b.answers, err = decodeAnswer(r.Answer, c.request.Firings)
 	}
 	if b.err = err; err != nil && ctx.Err() == nil {
@@ -205,7 +206,7 @@ func (c *claim) count(i int, voter election.Voter, a election.Answer) {
 func (m *Manager) castOwn(c *claim) {
 	var due []int
 	for i := range c.tallies {
-		if !c.own[i] && c.tallies[i].OwnVoteDue() {
+		if !c.own[i] && (c.tallies[i].OwnVoteDue() || c.thorough() && c.outstanding == 0) {
 			due = append(due, i)
 		}
 	}
@@ -225,12 +226,19 @@ func (m *Manager) castOwn(c *claim) {
 	}
 }
 
+// thorough reports whether every peer is to be heard, and this node's own voter: the
+// question is not whether the firings can be had, but who has them.
+func (c *claim) thorough() bool { return c.request.Probe && !c.request.Firings[0].Reboot() }
+
 // settled reports whether waiting for more answers can't change a verdict: every
 // firing has its majority or can't get one any more. A patient claim with a majority
 // still waits for whoever might run the job.
 func (c *claim) settled(patient bool) bool {
 	if c.outstanding == 0 {
 		return true
+	}
+	if c.thorough() {
+		return false
 	}
 	won := false
 	for i, granted := range c.granted {
@@ -271,6 +279,7 @@ func (m *Manager) conclude(c *claim) []election.Verdict {
 
 // vote lets this node's voter answer, for itself or a peer.
 func (m *Manager) vote(c election.VoterContext, r election.ClaimRequest) []election.Answer {
+	m.registry.signs.note(r.InstanceID, time.Now())
 	answers, ran, err := m.voter.judge(c, r)
 	if err != nil {
 		m.log.Error("votes could not be made durable; the claim is denied", "error", err)

@@ -220,7 +220,7 @@ func (m *Manager) startMembers() error {
 	c.RetransmitMult = 2
 	c.AwarenessMaxMultiplier = probeSlowdown // slower probes would only delay a question to the member itself
 	c.PushPullInterval = 0                   // every exchange is a link's
-	c.GossipInterval = 100 * time.Millisecond
+	c.GossipInterval = gossipInterval
 	c.GossipToTheDeadTime = 5 * time.Second
 	c.EnableCompression = false
 	c.RequireNodeNames = true

@@ -8,6 +8,11 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 )
 
+// gossipInterval is how often memberlist passes on what is new, if anything is. What
+// matters goes over the sessions at once, so this is the repetition, and an idle node
+// wakes up for it.
+const gossipInterval = 500 * time.Millisecond
+
 // The timing of memberlist's probes.
 const (
 	probeInterval = 500 * time.Millisecond

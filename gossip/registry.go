@@ -17,6 +17,7 @@ type registry struct {
 	table *table
 	// counted is told how many sessions there are, with the lock held.
 	counted func(outgoing, inbound int)
+	signs   signs // of life, by instance
 
 	mu       sync.Mutex
 	sessions []*entry // oldest first

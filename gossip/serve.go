@@ -34,7 +34,9 @@ func (m *Manager) serveInbound(ctx context.Context, conn *tls.Conn, proved func(
 	}
 	// Whoever called is up: no reason to wait before calling back.
 	for _, l := range m.links {
-		signal(l.kick)
+		if s.chain[0].VerifyHostname(l.server) == nil {
+			signal(l.kick)
+		}
 	}
 	stop := context.AfterFunc(ctx, func() { s.close(errStopped) })
 	s.wait()

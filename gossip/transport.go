@@ -80,6 +80,7 @@ func (t *transport) PacketCh() <-chan *memberlist.Packet { return t.packets }
 
 // deliver passes a packet of a session to memberlist, or drops it.
 func (t *transport) deliver(instance string, packet []byte) {
+	t.registry.signs.note(instance, time.Now())
 	if !packetAllowed(packet) || !t.probes.incoming(packet) {
 		return
 	}
