@@ -26,10 +26,10 @@ func (s *signs) note(instance string, now time.Time) {
 		s.last = make(map[string]time.Time)
 	}
 	if _, known := s.last[instance]; !known && len(s.last) >= signsKept {
-		oldest := instance
+		oldest, since := instance, now
 		for other, at := range s.last {
-			if at.Before(now) {
-				oldest, now = other, at
+			if at.Before(since) {
+				oldest, since = other, at
 			}
 		}
 		delete(s.last, oldest)

@@ -85,7 +85,7 @@ func (w *world) excuse(f election.Firing) string {
 	switch holders := l.votes[f]; {
 	case len(holders) > 1:
 		return "split votes"
-	case bits.OnesCount(l.refused[f][election.RefusedFenced]) > w.sc.N-quorum:
+	case bits.OnesCount(l.refused[f][election.RefusedFenced]|w.sc.Gone) > w.sc.N-quorum:
 		return "fenced majority"
 	default:
 		for instance := range holders {
