@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -155,6 +156,8 @@ func decodeClaims(text string) (*claims, error) {
 	}
 	b, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	switch {
+	case strings.ContainsAny(text, "\r\n"): // which the decoder passes over
+		return nil, errors.New("the record of claims is damaged: it has line breaks")
 	case err != nil:
 		return nil, fmt.Errorf("the record of claims is damaged: %w", err)
 	case len(b) < claimsHeader:
