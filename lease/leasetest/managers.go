@@ -34,7 +34,7 @@ func testHandOver(t *testing.T, s *Setup) {
 	for range len(c.Nodes) {
 		leader, took := c.AwaitLeader()
 		c.AwaitFirings()
-		now := c.token(leader)
+		now := c.Token(leader)
 		if now <= token {
 			t.Errorf("%s leads with the token %d after one with %d", leader.NodeName, now, token)
 		}
@@ -47,8 +47,8 @@ func testHandOver(t *testing.T, s *Setup) {
 	}
 }
 
-// token returns the token with which the leader is given firings.
-func (c *Cluster) token(leader *Node) uint64 {
+// Token returns the token with which the leader is given firings.
+func (c *Cluster) Token(leader *Node) uint64 {
 	c.t.Helper()
 	var v election.Verdict
 	testcluster.Eventually(c.t, leader.NodeName+" is given a firing", func() error {
