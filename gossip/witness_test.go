@@ -41,10 +41,11 @@ func TestProbeFindsTheHolder(t *testing.T) {
 		_, heard := c.nodes["c"].Witness(firings[0], holder)
 		return heard.After(before)
 	})
-	voted, _ := c.nodes["c"].Witness(firings[0], holder)
-	if voted.IsZero() || voted.After(before) {
-		t.Errorf("voted at %v", voted)
-	}
+	// Its vote was not needed, so it may come later than the grant.
+	wait(t, "c has voted", func() bool {
+		voted, _ := c.nodes["c"].Witness(firings[0], holder)
+		return !voted.IsZero() && !voted.After(time.Now())
+	})
 	if voted, heard := c.nodes["c"].Witness(firings[2], holder); !voted.IsZero() || heard.IsZero() {
 		t.Errorf("voted at %v, heard at %v", voted, heard)
 	}
