@@ -1,6 +1,7 @@
 package realstore
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -147,6 +148,12 @@ func kubernetesStatus(code int, reason, message string) string {
 // it. A request whose client gives up meanwhile never gets there.
 func Stall(d time.Duration) Fault {
 	return func(_ http.ResponseWriter, r *http.Request) bool {
+		// That a client gives up is noticed only once its request was read.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {
