@@ -141,6 +141,9 @@ function axis(from, to, now) {
   const step = steps.find((s) => (to - from) / s <= 9) ?? 120 * minute;
   const ticks = [];
   for (let at = Math.ceil(from / step) * step; at < to; at += step) {
+    if (Math.abs(at - now) < (to - from) * 0.04) {
+      continue; // "now" stands there
+    }
     ticks.push(svg('text', { x: `${share(at, from, to) * 100}%`, y: 14, 'text-anchor': 'middle' }, format.clock(at).slice(0, 5)));
   }
   return h('div', { class: 'lane axis-lane', 'aria-hidden': 'true' }, h('span', { class: 'faint' }, 'UTC'),
