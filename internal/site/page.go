@@ -88,7 +88,12 @@ func (p *page) take(n ast.Node, source []byte) error {
 			p.summary = plain(n, source)
 		}
 	case *ast.Image:
-		return errors.New("an image: there is no place for one yet")
+		if plain(n, source) == "" {
+			return errors.New("an image without a text for those who don't see it")
+		}
+		target := p.target(string(n.Destination))
+		p.links = append(p.links, target)
+		n.Destination = []byte(target)
 	case *ast.Link:
 		target := string(n.Destination)
 		if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {

@@ -46,6 +46,9 @@ func build(root string) (*site, error) {
 			return nil, err
 		}
 	}
+	if err := s.addPictures(root); err != nil {
+		return nil, err
+	}
 	theme, err := newTheme()
 	if err != nil {
 		return nil, err
@@ -111,6 +114,20 @@ func readPages(root string) ([]*page, error) {
 		return nil, fmt.Errorf("pages that the contents lack: %s", strings.Join(slices.Sorted(maps.Keys(left)), ", "))
 	}
 	return all, nil
+}
+
+// addPictures copies the pictures that pages may show.
+func (s *site) addPictures(root string) error {
+	names, err := filepath.Glob(filepath.Join(root, "website", "screenshots", "*.png"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if s.files["screenshots/"+filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addExamples copies the examples, and returns their texts as pages.

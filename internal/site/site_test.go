@@ -186,14 +186,15 @@ func TestLinksOfTheTree(t *testing.T) {
 
 func TestBadPages(t *testing.T) {
 	for text, want := range map[string]string{
-		"words":             "no title",
-		"# A\n\n# B\n":      "two titles",
-		"## A\n":            "before the title",
-		"# A\n\n![x](y)\n":  "an image",
-		"# A\n\n[x](y.md)":  "no such page",
-		"# A\n\n[x](#y)":    "no such section",
-		"# A\n\n[x](../y)":  "no such page",
-		"# A\n\n[x](a.md#)": "no such section",
+		"words":              "no title",
+		"# A\n\n# B\n":       "two titles",
+		"## A\n":             "before the title",
+		"# A\n\n![](y.png)":  "an image without a text",
+		"# A\n\n![x](y.png)": "no such page",
+		"# A\n\n[x](y.md)":   "no such page",
+		"# A\n\n[x](#y)":     "no such section",
+		"# A\n\n[x](../y)":   "no such page",
+		"# A\n\n[x](a.md#)":  "no such section",
 	} {
 		p, err := newPage("a.html", "website/a.md", []byte(text))
 		if err == nil {
