@@ -15,9 +15,9 @@ export function openHelp() {
   if (document.querySelector('[data-testid="help-sheet"]')) {
     return;
   }
-  open('Keys', 'help-sheet', groups.map(([title, keys]) => h('section', {},
+  open('Keys', 'help-sheet', [h('div', { class: 'key-groups' }, ...groups.map(([title, keys]) => h('section', {},
     h('h3', {}, title),
     h('dl', { class: 'keys' }, ...keys.flatMap(([key, what]) => [
       h('dt', {}, ...key.split(/\s+/).flatMap((k, i) => [i > 0 ? ' ' : null, h('kbd', {}, k)])), h('dd', {}, what),
-    ])))));
+    ])))))]);
 }

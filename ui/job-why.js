@@ -14,10 +14,9 @@ const kinds = { run: 'is-ok', missed: 'is-failed', abandoned: 'is-failed', denie
 /** @param {Why} why */
 function draw({ node, now, decisions, missed }) {
   return [
-    now ? h('p', { class: `verdict ${now.action}`, 'data-testid': 'why-now' },
-      h('strong', {}, `A firing now would ${now.action === 'run' ? 'run' : 'not run'} on `, isolated(node), '. '),
-      isolated(sentence(now.reason)),
-      now.owner && now.owner !== node ? h('span', {}, ' Its owner: ', isolated(now.owner), '.') : null) : null,
+    now ? h('p', { class: `verdict would-${now.action}`, 'data-testid': 'why-now' },
+      h('strong', {}, `A firing now would ${now.action === 'run' ? 'run' : 'not run'} on `, isolated(node)), ': ', isolated(now.reason), '.',
+      now.owner && now.owner !== node ? h('span', {}, ' Its owner is ', isolated(now.owner), '.') : null) : null,
     h('h3', {}, 'What became of the firings'),
     decisions.length === 0
       ? h('p', { class: 'dim' }, 'No firing was due on this node since the agent started.')
@@ -33,14 +32,11 @@ function row(d) {
   return h('tr', {},
     h('td', { class: 'tight', title: format.local(d.firing) },
       format.utc(d.firing ?? d.at),
-      d.count > 1 ? h('div', { class: 'faint' }, `and ${d.count - 1} before, since ${format.utc(d.first)}`) : null),
+      d.count > 1 ? h('div', { class: 'faint loose' }, `and ${d.count - 1} before, since ${format.utc(d.first)}`) : null),
     h('td', { class: `tight ${kinds[d.outcome] ?? 'dim'}`, text: d.outcome }),
     h('td', {}, isolated(d.reason), h('div', { class: 'faint' }, h('span', { class: 'mono', text: d.code }),
       d.trigger === 'schedule' ? null : ` · ${d.trigger}`, d.owner ? ' · owner ' : null, d.owner ? isolated(d.owner) : null)));
 }
-
-/** @param {string} text */
-const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
 /** @extends {JobPart<Why>} */
 class JobWhy extends JobPart {

@@ -37,6 +37,17 @@ export function fit(typed, text) {
   return Math.max(0, score + (lower.includes(typed) ? 20 : 0) - lower.length / 100);
 }
 
+/**
+ * To look at a job comes before doing something to it, unless that was typed.
+ * @param {string} typed
+ * @param {Command} command
+ */
+function score(typed, { label, job }) {
+  const whole = fit(typed, `${label} ${job ?? ''}`);
+  const name = job === undefined || label !== 'Open' ? -1 : fit(typed, job);
+  return Math.max(whole, name < 0 ? -1 : name + 30);
+}
+
 /** @returns {Command[]} */
 function commands() {
   const go = (/** @type {string} */ hash) => {
@@ -97,7 +108,7 @@ export function openPalette() {
   const search = () => {
     const typed = input.value.trim().toLowerCase();
     found = typed === '' ? all.slice(0, most) : all
-      .map((command) => ({ command, score: fit(typed, `${command.label} ${command.job ?? ''}`) }))
+      .map((command) => ({ command, score: score(typed, command) }))
       .filter(({ score }) => score >= 0)
       .sort((a, b) => b.score - a.score)
       .slice(0, most)

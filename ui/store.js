@@ -32,6 +32,7 @@ const gather = 250;
 const eventsKept = 4000;
 // Even while events tell of every change, all is read again now and then.
 const fullEvery = 30_000;
+const overdueEvery = 3000;
 const retryFrom = 500;
 const retryTo = 10_000;
 
@@ -99,6 +100,7 @@ class Store {
   #fullBusy = false;
   #fullAgain = false;
   #lastID = '';
+  #overdueAt = 0;
   /** @type {AbortController|null} */
   #following = null;
 
@@ -246,7 +248,25 @@ class Store {
       }
     }
     if (!document.hidden) {
+      this.#overdue();
       this.#tell('tick');
+    }
+  }
+
+  /**
+   * A firing that goes to another node is no event here: jobs whose time has come are
+   * asked about, or they would look due until everything is read again.
+   */
+  #overdue() {
+    if (this.link !== 'live' || this.notReady || Date.now() - this.#overdueAt < overdueEvery) {
+      return;
+    }
+    const now = this.now() - overdueEvery / 2;
+    const names = this.list().filter(({ job, nextAt }) => nextAt !== null && nextAt < now && !job.running).map(({ job }) => job.name);
+    if (names.length > 0) {
+      this.#overdueAt = Date.now();
+      names.forEach((name) => this.#dirty.add(name));
+      this.#flush();
     }
   }
 
