@@ -175,6 +175,14 @@ func (s *Store) limit(u urgency) time.Duration {
 
 // try changes the object if nobody else does at the same time.
 func (s *Store) try(ctx context.Context, u urgency, from basis, do change, lost lostWrite) (*coordination.Lease, error) {
+	v := update
+	if from.given && from.lease == nil {
+		v = create
+	}
+	// Whoever has to wait for the server leaves the turn to others.
+	if err := s.await(ctx, v); err != nil {
+		return nil, err
+	}
 	if err := s.turns.take(ctx, u); err != nil {
 		return nil, unsent{fmt.Errorf("other writes to the Lease are under way: %w", err)}
 	}
@@ -203,8 +211,7 @@ func (s *Store) try(ctx context.Context, u urgency, from basis, do change, lost 
 	if err := fit(next, s.cfg.Identity.InstanceID); err != nil {
 		return nil, unsent{fmt.Errorf("the Lease %s/%s cannot be written: %w", s.cfg.LeaseNamespace, s.cfg.LeaseName, err)}
 	}
-	v := update
-	if before == nil {
+	if v = update; before == nil {
 		v = create
 		next.Name, next.Namespace = s.cfg.LeaseName, s.cfg.LeaseNamespace
 	}

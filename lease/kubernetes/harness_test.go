@@ -1,0 +1,128 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	coordination "k8s.io/api/coordination/v1"
+
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/realstore"
+	"github.com/yacron2/yacron2/lease"
+	"github.com/yacron2/yacron2/lease/leasetest"
+)
+
+// node is a process with its Lease on the real API server, behind a proxy of its own.
+type node struct {
+	*Store
+	t     *testing.T
+	proxy *realstore.HTTPProxy
+}
+
+// open connects a process of the name. adapt may change its configuration.
+func (r *record) connect(t *testing.T, name string, adapt func(*Config)) *node {
+	t.Helper()
+	proxy := realstore.NewHTTPProxy(t, r.Server.URL, r.Server.CA)
+	cfg := r.config(t, leasetest.Process{
+		Identity: lease.Identity{NodeName: name, InstanceID: "instance-of-" + name},
+		Logger:   hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: t.Output()}),
+	})
+	cfg.Kubeconfig = r.Kubeconfig(t, proxy.URL(), r.token)
+	if adapt != nil {
+		adapt(&cfg)
+	}
+	store, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &node{Store: store, t: t, proxy: proxy}
+}
+
+// limited returns a context for one call.
+func limited(t *testing.T, limit time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func (n *node) ctx() context.Context { return limited(n.t, 20*time.Second) }
+
+func (n *node) acquire() lease.Hold {
+	n.t.Helper()
+	seen, err := n.Read(n.ctx())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	hold, err := n.Acquire(n.ctx(), seen.Record)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return hold
+}
+
+func (n *node) release(hold lease.Hold) {
+	n.t.Helper()
+	if err := n.Release(n.ctx(), hold); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// claim asks for one firing, which must be settled without an error.
+func (n *node) claim(hold lease.Hold, job string, at time.Time) election.Verdict {
+	n.t.Helper()
+	verdicts, _, err := n.Claim(n.ctx(), hold, []election.Firing{{Job: job, At: at}}, nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return verdicts[0]
+}
+
+// must checks an outcome.
+func must(t *testing.T, what string, v election.Verdict, want election.Outcome) {
+	t.Helper()
+	if v.Outcome != want {
+		t.Errorf("%s is %v, want %v: %+v", what, v.Outcome, want, v)
+	}
+}
+
+// stored returns the Lease as the API server has it.
+func (r *record) stored(t *testing.T) *coordination.Lease {
+	t.Helper()
+	l := new(coordination.Lease)
+	if err := json.Unmarshal(r.Server.Admin(t, http.MethodGet, r.LeasePath(leaseName), nil), l); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// edit changes the Lease as somebody with kubectl would.
+func (r *record) edit(t *testing.T, change func(*coordination.Lease)) {
+	t.Helper()
+	l := r.stored(t)
+	change(l)
+	r.Server.Admin(t, http.MethodPut, r.LeasePath(leaseName), l)
+}
+
+func (r *record) remove(t *testing.T) {
+	t.Helper()
+	r.Server.Admin(t, http.MethodDelete, r.LeasePath(leaseName), nil)
+}
+
+// second returns an instant some seconds from now, as schedules have them.
+func second(fromNow int) time.Time {
+	return time.Now().UTC().Truncate(time.Second).Add(time.Duration(fromNow) * time.Second)
+}
+
+// puts and gets match requests.
+func puts(r *http.Request) bool { return r.Method == http.MethodPut }
+func gets(r *http.Request) bool { return r.Method == http.MethodGet }
