@@ -34,8 +34,7 @@ func startAgent(binary, dir, name string, out *lineWriter) (*agent, error) {
 	defer log.Close()
 	a.cmd = exec.Command(binary, "agent", "-config-dir", filepath.Join(dir, "config"))
 	a.cmd.Stderr = log
-	// Ctrl-C must reach this program alone, which then stops the agents.
-	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	a.cmd.SysProcAttr = ownGroup()
 	stdout, err := a.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

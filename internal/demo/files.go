@@ -92,6 +92,9 @@ A cluster of three runs, and %[1]s leads it. Every five seconds a job of each po
 fires: tick-leader-only and tick-prefer-leader run on the leader, tick-every-node on all
 three. Their output appears here; the agents' logs are %[5]s/yacron-?/log.
 
+Look, in a browser: the dashboard is at %[2]s
+and, of the other nodes, at %[3]s and %[7]s
+
 Look, in another terminal:
   %[4]s members -address %[2]s
   %[4]s leader -address %[2]s
@@ -109,5 +112,5 @@ than the two that are left as a majority:
   %[4]s members -address %[2]s
 
 Ctrl-C stops everything.
-`, leader, a, b, d.binary, dir, agents[0].pid())
+`, leader, a, b, d.binary, dir, agents[0].pid(), d.address(2))
 }
