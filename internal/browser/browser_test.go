@@ -100,3 +100,25 @@ func TestActions(t *testing.T) {
 		t.Errorf("requests %q", list)
 	}
 }
+
+// recorder is a test that only notes how it ended.
+type recorder struct {
+	testing.TB
+	ended string
+}
+
+func (r *recorder) Helper()      {}
+func (r *recorder) Skip(...any)  { r.ended = "skipped" }
+func (r *recorder) Fatal(...any) { r.ended = "failed" }
+
+// What is missing is a reason to skip a test, but not where everything must be there.
+func TestLeave(t *testing.T) {
+	for ci, want := range map[string]string{"": "skipped", "false": "skipped", "true": "failed"} {
+		t.Setenv("CI", ci)
+		r := &recorder{TB: t}
+		leave(r, os.ErrNotExist)
+		if r.ended != want {
+			t.Errorf("CI=%q: %s, want %s", ci, r.ended, want)
+		}
+	}
+}
