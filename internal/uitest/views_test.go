@@ -98,7 +98,10 @@ var views = []struct {
 	}},
 	{"cluster", func(p *browser.Page) { p.Click(browser.TestID("view-cluster")); p.See(panel) }},
 	{"fleet", func(p *browser.Page) { p.Click(browser.TestID("view-fleet")); p.SeeText(fleetView, "rotate-logs") }},
-	{"timeline", func(p *browser.Page) { p.Click(browser.TestID("view-timeline")); p.SeeText(timeline, "heartbeat", "mirror-packages") }},
+	{"timeline", func(p *browser.Page) {
+		p.Click(browser.TestID("view-timeline"))
+		p.SeeText(timeline, "heartbeat", "mirror-packages")
+	}},
 	{"palette", func(p *browser.Page) { p.PressControl("k"); p.See(palette); p.Press("back") }},
 	{"keys", func(p *browser.Page) { p.Press("?"); p.See(helpSheet) }},
 	{"settings", func(p *browser.Page) { p.Click(browser.TestID("settings-button")); p.See("dialog[open]") }},
