@@ -19,7 +19,7 @@ export function open(title, testid, content, submit, act) {
   const form = h('form', { method: 'dialog' },
     h('h2', { id }, isolated(title)), ...content,
     h('div', { class: 'acts' },
-      button(submit ? 'Cancel' : 'Close', () => dialog.close(), { class: submit ? '' : 'primary' }),
+      button(submit ? 'Cancel' : 'Close', () => dialog.close(), {}),
       submit ? h('button', { class: 'primary', type: 'submit', 'data-testid': 'dialog-submit' }, submit) : null));
   form.addEventListener('submit', (event) => {
     event.preventDefault();

@@ -78,7 +78,7 @@ function nextText(entry, now) {
 /** @type {Column[]} */
 export const columns = [
   {
-    id: 'status', label: 'Status', least: 7.4, sort: 'status', fixed: true,
+    id: 'status', label: 'Status', least: 9.2, sort: 'status', fixed: true,
     make: (cell) => cell.append(h('span', { class: 'glyph', 'aria-hidden': 'true' }), h('span', { class: 'label' }), h('span', { class: 'chip', hidden: true })),
     draw(cell, { job, health, failing }) {
       cell.className = `cell status is-${health}`;

@@ -42,7 +42,7 @@ export function fit(typed, text) {
  * @param {string} typed
  * @param {Command} command
  */
-function score(typed, { label, job }) {
+function rank(typed, { label, job }) {
   const whole = fit(typed, `${label} ${job ?? ''}`);
   const name = job === undefined || label !== 'Open' ? -1 : fit(typed, job);
   return Math.max(whole, name < 0 ? -1 : name + 30);
@@ -108,7 +108,7 @@ export function openPalette() {
   const search = () => {
     const typed = input.value.trim().toLowerCase();
     found = typed === '' ? all.slice(0, most) : all
-      .map((command) => ({ command, score: score(typed, command) }))
+      .map((command) => ({ command, score: rank(typed, command) }))
       .filter(({ score }) => score >= 0)
       .sort((a, b) => b.score - a.score)
       .slice(0, most)
