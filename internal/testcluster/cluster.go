@@ -30,6 +30,8 @@ type Options struct {
 	Web, Token string
 	// Durable gives each node a data directory.
 	Durable bool
+	// Store returns what Settings.Store of a node is; nil is gossip.
+	Store func(name string) string
 	// Places says where the nodes are; nil leaves them on the loopback interface.
 	Places func(name string) Place
 }
@@ -72,6 +74,9 @@ func New(tb testing.TB, o Options) *Cluster {
 		s.NodeName, s.ElectLeader, s.Distribution = name, !o.NoElection, o.Distribution
 		s.Web, s.Token = o.Web, o.Token
 		s.Interval, s.DriftAfter, s.Alone = o.Interval, o.DriftAfter, len(o.Names) == 1
+		if o.Store != nil {
+			s.Store = o.Store(name)
+		}
 		if o.Durable {
 			s.DataDir = filepath.Join(c.Dir, name, "data")
 		}
@@ -271,7 +276,7 @@ func (c *Cluster) close() {
 func (c *Cluster) stopInPeace() {
 	running := c.Running()
 	for _, n := range running {
-		n.Signal(syscall.SIGCONT) // it may have been paused
+		n.Signal(thaw) // it may have been paused
 		// Before it answers, the signal may still end it as it ends any process.
 		if err := poll(Patience, pollEvery, func() error { _, err := n.Cluster(); return err }); err != nil {
 			c.tb.Errorf("%s does not answer: %v", n.NodeName, err)

@@ -28,6 +28,9 @@ type Settings struct {
 	// Token is what the node's client sends.
 	Token string
 
+	// Store is the lines of a cluster section whose backend is a store, in YAML and
+	// without indentation; "" is gossip.
+	Store string
 	// DataDir is where the node keeps what outlives its process; "" for nowhere.
 	DataDir string
 	// Alone leaves the cluster section out.
@@ -63,6 +66,12 @@ func (s Settings) yaml(tls string) string {
 	}
 	b.WriteString("cluster:\n")
 	line(1, "nodeName", strconv.Quote(s.NodeName))
+	if s.Store != "" {
+		for l := range strings.Lines(s.Store) {
+			b.WriteString("  " + l)
+		}
+		return b.String() + "\n"
+	}
 	line(1, "listen", strconv.Quote(s.Listen))
 	line(1, "electLeader", strconv.FormatBool(s.ElectLeader))
 	if s.Distribution != "" {

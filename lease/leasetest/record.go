@@ -219,7 +219,10 @@ func testWatch(t *testing.T, s *Setup) {
 	cancel()
 	testcluster.Eventually(t, "the watch ends with its context", func() error {
 		select {
-		case <-ended:
+		case err := <-ended:
+			if err != nil {
+				t.Logf("the watch ended with %v", err)
+			}
 			return nil
 		default:
 			return errors.New("it goes on")
