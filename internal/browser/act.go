@@ -162,12 +162,24 @@ type spot struct {
 // nothing else lies over it.
 func (p *Page) Click(selector string) {
 	p.tb.Helper()
+	p.click("a click on "+selector, "one("+Quote(selector)+")")
+}
+
+// ClickButton is Click on the button inside of an element that has these words on it.
+func (p *Page) ClickButton(within, words string) {
+	p.tb.Helper()
+	p.click("a click on "+words, "all("+Quote(within+" button")+").find((b) => visible(b) && b.innerText.trim() === "+Quote(words)+")")
+}
+
+// click clicks into the middle of what a JavaScript expression finds.
+func (p *Page) click(what, element string) {
+	p.tb.Helper()
 	var at spot
-	p.poll("a click on "+selector, func() (bool, error) {
+	p.poll(what, func() (bool, error) {
 		before := at
 		var err error
 		at, err = eval[spot](p, `(() => {
-			const e = one(`+Quote(selector)+`);
+			const e = `+element+`;
 			if (!e) return {X: 0, Y: 0, Problem: 'it cannot be seen'};
 			e.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
 			const r = e.getBoundingClientRect(), X = r.x + r.width / 2, Y = r.y + r.height / 2, top = hit(X, Y);

@@ -102,6 +102,7 @@ var views = []struct {
 		p.Click(browser.TestID("view-timeline"))
 		p.SeeText(timeline, "heartbeat", "mirror-packages")
 	}},
+	{"wallboard", func(p *browser.Page) { p.Press("w"); p.SeeText(browser.TestID("wallboard"), "mirror-packages") }},
 	{"palette", func(p *browser.Page) { p.PressControl("k"); p.See(palette); p.Press("back") }},
 	{"keys", func(p *browser.Page) { p.Press("?"); p.See(helpSheet) }},
 	{"settings", func(p *browser.Page) { p.Click(browser.TestID("settings-button")); p.See("dialog[open]") }},
