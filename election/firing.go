@@ -49,8 +49,8 @@ type Verdict struct {
 	// denied firing; "" if none is known.
 	Holder string
 	// HolderID is the instance id of the process for which most of the voters that
-	// refused had voted, also while the claim is pending; "" if none did, and on
-	// backends without voters.
+	// refused had voted, also while the claim is pending; "" if none did. On lease
+	// backends it is the hold under which the firing was granted.
 	HolderID string
 	// Held: HolderID has a majority, as far as that can be known: its own vote counts
 	// if it did not answer itself.

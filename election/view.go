@@ -28,8 +28,8 @@ type Lease struct {
 	// has passed. Nobody else acts as the holder then.
 	Own    bool
 	Holder string // observed holder, "" if none
-	// HolderID is different for every process that acquires the lease; "" if nobody
-	// holds it.
+	// HolderID names the hold, as the HolderID of verdicts on what was granted under
+	// it; different for every process that acquires the lease, "" if nobody holds it.
 	HolderID string
 	Expiry   time.Time // local deadline while this node leads, else zero
 	// Former names the last other holder that is gone, or out of sight with the store,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -125,6 +126,7 @@ func (c *Claims) verdict(f election.Firing, instance string, floor time.Time) (v
 	case given:
 		name := cmp.Or(holder.Node, holder.Instance)
 		return election.Verdict{Outcome: election.Denied, Holder: name, Code: string(election.RefusedTaken),
+			HolderID: strconv.FormatUint(holder.Token, 10), Held: true,
 			Reason: "this firing was given to " + name}, true
 	case !f.At.After(floor):
 		return election.Verdict{Outcome: election.Denied, Code: string(election.RefusedTooOld),

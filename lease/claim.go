@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/yacron2/yacron2/election"
 )
@@ -175,6 +176,24 @@ func (c *claim) settle(which []int, hold Hold, verdicts []election.Verdict, mark
 	case err != nil:
 		c.log.Warn("a claim is not settled", "firings", len(which), "error", err)
 	}
+}
+
+// Witness tells until when the process with the hold is known to have been there, by the
+// wall clock; zero if it is not known of at all. One that gave the hold up sees to what it
+// was granted, and counts as there now. Nobody votes under a lease.
+func (m *Manager) Witness(_ election.Firing, hold string) (voted, heard time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case hold == "":
+	case hold == m.snapshot.Record.HoldID:
+		heard = m.lastRead
+	case hold == m.formerHold && m.formerGave:
+		heard = m.cfg.Now()
+	case hold == m.formerHold:
+		heard = m.formerTo
+	}
+	return time.Time{}, heard
 }
 
 // Probe tells what a claim of scheduled firings would come to, without claiming: Denied

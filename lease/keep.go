@@ -336,10 +336,10 @@ func (m *Manager) sawFormer(before, after Record) {
 	if before.Holder == "" || before.Own || before.HolderID == after.HolderID {
 		return
 	}
-	m.former = before.Holder
+	m.former, m.formerHold, m.formerGave = before.Holder, before.HoldID, after.Holder == "" && after.Released
 	now := m.cfg.Now()
 	switch {
-	case after.Holder == "" && after.Released:
+	case m.formerGave:
 		m.formerTo = now
 	case before.Stands > 0:
 		m.formerTo = m.changed
@@ -371,7 +371,7 @@ func (m *Manager) acquire(ctx context.Context, seen Record) error {
 	m.cfg.Metrics.IncrCounter([]string{"yacron2", "lease", "acquired"}, 1)
 	if seen.Holder != "" && !seen.Own {
 		// An overdue holder was replaced; the record was never seen free.
-		m.former, m.formerTo = seen.Holder, m.changed
+		m.former, m.formerHold, m.formerGave, m.formerTo = seen.Holder, seen.HoldID, false, m.changed
 	}
 	m.held(hold, sent)
 	m.snapshot.Record.Holder, m.snapshot.Record.Own = m.cfg.Identity.NodeName, true
@@ -410,7 +410,7 @@ func (m *Manager) release(ctx context.Context) (wait time.Duration, done bool) {
 	defer m.mu.Unlock()
 	if hold != nil {
 		m.hold = nil
-		m.snapshot.Record.Own, m.snapshot.Record.Holder, m.snapshot.Record.HolderID = false, "", ""
+		m.snapshot.Record.Own, m.snapshot.Record.Holder, m.snapshot.Record.HolderID, m.snapshot.Record.HoldID = false, "", "", ""
 		m.stale = true
 		m.publish()
 	}

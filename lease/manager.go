@@ -60,6 +60,9 @@ type Manager struct {
 	lastRead time.Time
 	former   string
 	formerTo time.Time
+	// formerHold is the hold of the former holder, formerGave that it gave it up.
+	formerHold string
+	formerGave bool
 
 	others     sightings                // marks of other processes, by instance
 	granted    map[string]time.Duration // jobs to be marked, by when they were granted

@@ -112,6 +112,10 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 		if !a.View().IsLeader() || b.View().Leader() != "node-a" {
 			t.Fatalf("a leads %v, b sees %q", a.View().IsLeader(), b.View().Leader())
 		}
+		claimed := firing("j")
+		if v := a.Claim(t.Context(), claimed)[0]; v.Outcome != election.Granted {
+			t.Fatalf("the claim: %+v", v)
+		}
 		if err := a.Resign(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -121,6 +125,16 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 		pass(simTiming().Observe + time.Millisecond)
 		if l := b.View().Lease(); !l.Leading || l.Former != "node-a" || time.Since(l.FormerSeen) > 2*simTiming().Observe {
 			t.Errorf("the next one: %+v", l)
+		}
+		told := b.Probe(t.Context(), claimed)[0]
+		if told.Outcome != election.Denied || !told.Held || told.Holder != "node-a" {
+			t.Errorf("what the former leader claimed: %+v", told)
+		}
+		if _, heard := b.Witness(claimed[0], told.HolderID); !heard.Equal(time.Now()) {
+			t.Errorf("one that gave the lease up was heard of until %v", heard)
+		}
+		if _, heard := b.Witness(claimed[0], b.View().Lease().HolderID); time.Since(heard) > simTiming().Observe {
+			t.Errorf("the one that leads was heard of until %v", heard)
 		}
 		pass(2 * simTTL)
 		if a.View().Leader() != "node-b" {

@@ -138,7 +138,7 @@ func (s *memoryStore) Read(ctx context.Context) (out Snapshot, err error) {
 			out.Record.Released = s.release
 			return
 		}
-		out.Record = Record{Holder: h.who.NodeName, HolderID: fmt.Sprint(h.who.InstanceID, "/", h.token), Own: h.who == s.who,
+		out.Record = Record{Holder: h.who.NodeName, HolderID: fmt.Sprint(h.who.InstanceID, "/", h.token), HoldID: strconv.FormatUint(h.token, 10), Own: h.who == s.who,
 			Version: strconv.FormatUint(h.version, 10), Opaque: h.token}
 		if s.stands {
 			out.Record.Stands = s.ttl

@@ -57,9 +57,9 @@ type Store interface {
 	// why: ErrLost, or a failure. A write whose answer was lost is read back before it
 	// counts as anything. marks are those of other processes.
 	Claim(ctx context.Context, hold Hold, firings []election.Firing, mark *Mark) (verdicts []election.Verdict, marks []Mark, err error)
-	// Claimed tells what would become of scheduled firings: Denied, with the holder if
-	// known, for those that a process was given or that are too old to tell, else
-	// Pending.
+	// Claimed tells what would become of scheduled firings: Denied, with the holder and
+	// the hold if they are known, for those that a process was given or that are too old
+	// to tell, else Pending.
 	Claimed(ctx context.Context, firings []election.Firing) ([]election.Verdict, error)
 	// ClaimReboot is Claim for @reboot one-shots under the job-set id. A grant is the
 	// record that the job ran.
@@ -104,6 +104,9 @@ type Record struct {
 	// HolderID is different for every process that acquires the record; "" if it is
 	// free.
 	HolderID string
+	// HoldID names this hold in verdicts on firings that were given under it, as their
+	// HolderID; "" if the record is free.
+	HoldID string
 	// Own: this very process holds it, whatever its local deadline says.
 	Own bool
 	// Version changes whenever the record is written.

@@ -34,7 +34,7 @@ func (m *Manager) publish() {
 		Leading:    holds && now < leads && m.phase == running,
 		Own:        m.hold != nil || m.snapshot.Record.Own,
 		Holder:     m.snapshot.Record.Holder,
-		HolderID:   m.snapshot.Record.HolderID,
+		HolderID:   m.snapshot.Record.HoldID,
 		Former:     m.former,
 		FormerSeen: m.formerTo,
 		Detail:     m.snapshot.Record.Detail,

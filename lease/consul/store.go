@@ -167,6 +167,7 @@ func (s *Store) record(pair *api.KVPair) lease.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Holder, r.HolderID, r.Own = v.Holder, pair.Session, pair.Session == s.session
+	r.HoldID = r.Version // nobody writes the key while it is held
 	if r.Holder == "" {
 		r.Holder = "?" // held all the same
 	}

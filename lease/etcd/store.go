@@ -140,6 +140,7 @@ func (s *Store) record(kv *mvccpb.KeyValue, released bool) lease.Record {
 	}
 	r.Holder = string(kv.Value)
 	r.HolderID = fmt.Sprintf("%x/%d", kv.Lease, kv.CreateRevision)
+	r.HoldID = strconv.FormatInt(kv.CreateRevision, 10)
 	r.Version = strconv.FormatInt(kv.ModRevision, 10)
 	r.Own = s.lease != clientv3.NoLease && clientv3.LeaseID(kv.Lease) == s.lease
 	r.Detail["leaseId"] = strconv.FormatInt(kv.Lease, 10)

@@ -163,7 +163,8 @@ func (j *judge) verdict(job jobKey, at instant) (v election.Verdict, free bool) 
 		v.Reason = fmt.Sprintf("what was due until %s cannot be claimed by this Lease: it is newer, or does not know any more what was claimed", j.table.floor)
 		return v, false
 	}
-	v.Holder = claimant(j.lease, last.by)
+	// Who claimed a later firing had this one too, or has written down why not.
+	v.Holder, v.HolderID, v.Held = claimant(j.lease, last.by), last.by.String(), true
 	who := v.Holder
 	if who == "" {
 		who = "a former holder of the Lease"

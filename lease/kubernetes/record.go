@@ -68,6 +68,7 @@ func (s *Store) recordOf(l *coordination.Lease) lease.Record {
 	r.Version = versionOf(l)
 	r.Released = r.HolderID == "" && l.Spec.AcquireTime != nil // and not: never held
 	if r.HolderID != "" {
+		r.HoldID = ownerOf(l).String()
 		r.Stands = s.cfg.Duration
 		if d := l.Spec.LeaseDurationSeconds; d != nil && *d > 0 {
 			r.Stands = time.Duration(*d) * time.Second

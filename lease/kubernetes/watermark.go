@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -57,6 +58,8 @@ func keyOf(job string) jobKey {
 // owner is the leaseTransitions under which something was claimed, of which the low bits
 // tell holders apart that are at all recent.
 type owner uint16
+
+func (o owner) String() string { return strconv.FormatUint(uint64(o), 10) }
 
 // watermark is the last claimed instant of one job.
 type watermark struct {
