@@ -114,8 +114,9 @@ type Dispatcher struct {
 	elect       bool
 	coordinator Coordinator
 	view        *election.View // of the newest pass
-	recheck     bool           // the view or the plan changed since
-	jobs        []*entry       // in configuration order
+	peers       acquaintances
+	recheck     bool     // the view or the plan changed since
+	jobs        []*entry // in configuration order
 	entries     map[string]*entry
 	table       *Timetable
 	clock       clock

@@ -135,6 +135,27 @@ func TestFiringsOfAHolderThatDied(t *testing.T) {
 	}
 }
 
+// The process that leads does not know of a firing if it came when its clock had passed
+// the instant.
+func TestFiringsFromBeforeTheLeaderCame(t *testing.T) {
+	for before, missed := range map[time.Duration][]string{time.Second: {"00:01:00 unclaimed"}, 10 * time.Second: nil} {
+		bubble(t, func(t *testing.T, h *harness) {
+			co := &probed{fakeCoordinator: newFakeCoordinator(leading(time.Now()))}
+			h.begin(true, co, testJob(t, "j", "1 0 * * *", policy(election.Leader), startsWithin(20*time.Second)))
+			wait(time.Minute - before)
+			s := following().State()
+			s.Peers = slices.Clone(s.Peers)
+			s.Peers[0].InstanceID = "ia2"
+			for i := range s.Peers {
+				s.Peers[i].Members = nil
+			}
+			co.set(election.NewView(s))
+			wait(5 * time.Minute)
+			equal(t, "missed", h.history.missedOf("j"), missed)
+		})
+	}
+}
+
 // What is in doubt when the agent stops is written down as such.
 func TestDoubtsEndWithTheAgent(t *testing.T) {
 	bubble(t, func(t *testing.T, h *harness) {

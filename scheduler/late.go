@@ -130,7 +130,8 @@ func processOf(node string, v *election.View) string {
 
 // parkedOver ends a parked firing whose time is over. It is lost if nobody is known to
 // have been there to run it. If another process is, that one saw to it, provided that it
-// was there when the firing was due and is there still. mu is held.
+// was there when the firing was due, by its own clock as well, and is there still. mu is
+// held.
 func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
 	if v.Action == election.Run {
 		v = f.verdict // ownership came without the firing
@@ -143,7 +144,8 @@ func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
 		owner := processOf(v.Owner, f.seen)
 		_, can := d.coordinator.(prober)
 		switch {
-		case can && (owner == "" || owner != processOf(v.Owner, d.view)):
+		case can && (owner == "" || owner != processOf(v.Owner, d.view) ||
+			f.at.Sub(d.peers[owner].met) < election.ClockSkew):
 			d.lose(&f.firing, verdict{outcome: DecidedMissed, code: CodeUnclaimed,
 				reason: "nobody has claimed it; when it was due: " + f.first.Reason}, election.Verdict{})
 		case f.entry.subject.StartingDeadline < noticeWithin:
@@ -165,8 +167,9 @@ func (d *Dispatcher) elsewhere(v election.Decision) bool {
 }
 
 // inheritsFrom reports whether this node, now to run a PreferLeader job, makes up for a
-// firing of the former owner: only if that one became unreachable or hands over, and the
-// firing was due after the last exchange with it. mu is held.
+// firing of the former owner: only if that one became unreachable, and the firing was due
+// after the last exchange with it, or hands over, and the firing was due when it may have
+// stopped already and this node did not know. mu is held.
 func (d *Dispatcher) inheritsFrom(f *parkedFiring) bool {
 	if d.view == nil || f.verdict.Owner == "" {
 		return false
@@ -179,7 +182,11 @@ func (d *Dispatcher) inheritsFrom(f *parkedFiring) bool {
 		if peer.NodeName != f.verdict.Owner {
 			continue
 		}
-		if peer.Status.Fresh() && !peer.Stopping || !f.at.After(peer.LastSeen) {
+		since := peer.LastSeen
+		if peer.Stopping {
+			since = earlier(since, d.peers[peer.InstanceID].stopping.Add(-handOver))
+		}
+		if peer.Status.Fresh() && !peer.Stopping || !f.at.After(since) {
 			return false
 		}
 		found = true

@@ -231,6 +231,16 @@ func TestLateStartOfPreferLeaderJobs(t *testing.T) {
 			})
 		})
 	}
+	t.Run("of an owner that said that it stops just after it was due", func(t *testing.T) {
+		bubble(t, func(t *testing.T, h *harness) {
+			c := newFakeCoordinator(following())
+			h.begin(true, c, testJob(t, "j", "* * * * * * *", prefer))
+			wait(5*time.Second + 50*time.Millisecond)
+			c.set(clusterOf(time.Now(), nil, []string{"a"}))
+			wait(time.Second / 2)
+			equal(t, "starts", h.runner.of("j"), []string{"00:00:05"})
+		})
+	})
 	t.Run("once, although the clock was set back over it", func(t *testing.T) {
 		bubble(t, func(t *testing.T, h *harness) {
 			begin := time.Now()

@@ -68,6 +68,7 @@ func (d *Dispatcher) pass() (updates <-chan struct{}, sleep time.Duration) {
 	now := d.now()
 	if view != d.view {
 		d.view = view
+		d.peers = d.peers.see(view, now)
 		d.recheck = true
 		close(d.changed)
 		d.changed = make(chan struct{})

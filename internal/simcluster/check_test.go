@@ -190,3 +190,74 @@ func (w *world) explain() string {
 	}
 	return text
 }
+
+// oneShots returns an @reboot job that was started twice under one job set, in a run in
+// which no process ended: its votes don't outlive a process.
+func (w *world) oneShots() string {
+	if slices.ContainsFunc(w.ledger.lives, func(x *life) bool { return x.to != 0 }) || w.sc.Resize.By != 0 || w.sc.Joiners != 0 {
+		return ""
+	}
+	for set, runs := range w.ledger.boots {
+		if len(runs) > 1 {
+			return fmt.Sprintf("the one-shot of %s ran %d times: %v", set, len(runs), runs)
+		}
+	}
+	return ""
+}
+
+// handedOver returns what nodes that come and go one at a time lost or doubled.
+func (w *world) handedOver() string {
+	end := w.sc.Length + w.sc.Calm - simDeadline - time.Second
+	for _, f := range w.unrun(converging, end) {
+		if !w.died(f) {
+			return "lost in a hand-over: " + w.tell(f)
+		}
+	}
+	for _, f := range w.firings(jobCheap, converging, end) {
+		at, n := f.At.Sub(w.began), len(w.ledger.launches[f])
+		least, most := 1, 1
+		for _, x := range w.ledger.lives {
+			if x.to != 0 && at > x.to-3*time.Second && at < x.to+2*time.Second {
+				most = 2 // its successor can't know whether it ran that
+			}
+			if at > x.from-time.Second && at < x.from+4*time.Second {
+				least = 0 // its rightful owner is held
+			}
+		}
+		if n < least || n > most {
+			return fmt.Sprintf("ran %d times: %s", n, w.tell(f))
+		}
+	}
+	return ""
+}
+
+// died reports whether a process to which votes for a firing were given has ended soon
+// after.
+func (w *world) died(f election.Firing) bool {
+	for instance := range w.ledger.votes[f] {
+		for _, x := range w.ledger.lives {
+			if x.instance == instance && x.to != 0 && x.to < f.At.Sub(w.began)+3*time.Second {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stoodDown returns what ran, or did not, although two nodes bear one name.
+func (w *world) stoodDown() string {
+	end := w.sc.Length + w.sc.Calm - 2*time.Second
+	for _, job := range w.leaderJobs() {
+		for _, f := range w.firings(job, converging, end) {
+			if len(w.ledger.launches[f]) > 0 {
+				return "ran in spite of a conflict: " + w.tell(f)
+			}
+		}
+	}
+	for _, f := range w.firings(jobCheap, converging, end) {
+		if n := len(w.ledger.launches[f]); n != 1 {
+			return fmt.Sprintf("ran %d times: %s", n, w.tell(f))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,214 @@
+package simcluster
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/yacron2/yacron2/election"
+)
+
+func drawMillis(t *rapid.T, label string, low, high int) time.Duration {
+	return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Millisecond
+}
+
+// drawScenario draws a run in which anything goes wrong.
+func drawScenario(t *rapid.T) scenario {
+	sc := scenario{
+		N:       rapid.SampledFrom([]int{3, 1, 2, 3, 3, 4, 5, 5, 6, 7, 8, 9}).Draw(t, "nodes"),
+		Seed:    rapid.Uint64().Draw(t, "seed"),
+		Spread:  rapid.Bool().Draw(t, "spread"),
+		Durable: rapid.UintRange(0, 1<<9-1).Draw(t, "durable"),
+		Loss:    rapid.SampledFrom([]int{0, 0, 5, 30}).Draw(t, "loss"),
+		Delay:   rapid.SampledFrom([]time.Duration{2, 100, 1500}).Draw(t, "delay") * time.Millisecond,
+		Length:  12 * time.Second,
+		Calm:    2 * time.Second,
+	}
+	if rapid.Bool().Draw(t, "usurpers") {
+		sc.Free = rapid.UintRange(0, 1<<9-1).Draw(t, "free")
+	}
+	sc.Offsets = drawClocks(t, sc.N)
+	for range rapid.IntRange(0, 12).Draw(t, "faults") {
+		sc.Faults = append(sc.Faults, drawFault(t, sc))
+	}
+	return sc
+}
+
+// farOff is how far a clock may be from the truth, so that no two are more than two
+// seconds apart.
+const farOff = 990
+
+func drawClocks(t *rapid.T, n int) (offsets []time.Duration) {
+	for i := range n {
+		offsets = append(offsets, drawMillis(t, fmt.Sprintf("clock %d", i), -farOff, farOff))
+	}
+	return offsets
+}
+
+func drawFault(t *rapid.T, sc scenario) fault {
+	f := fault{
+		Kind: faultKind(rapid.IntRange(0, int(faultKinds)-1).Draw(t, "kind")),
+		A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
+		B:    rapid.IntRange(1, max(sc.N-1, 1)).Draw(t, "b"),
+		Mask: rapid.UintRange(1, 1<<sc.N-1).Draw(t, "side"),
+		At:   drawMillis(t, "at", 0, int(sc.Length/time.Millisecond)-100),
+		Last: rapid.SampledFrom([]time.Duration{50, 200, 1000, 5000}).Draw(t, "last") * time.Millisecond,
+	}
+	f.B = (f.A + f.B) % sc.N // another one, if there is one
+	f.Last = min(f.Last, sc.Length-f.At)
+	switch f.Kind {
+	case faultName:
+		// One name at a time: what names say is a part of the membership.
+		f.A = int(sc.Seed % uint64(sc.N))
+		f.B = (f.A + 1 + f.B%max(sc.N-1, 1)) % sc.N
+	case faultClock:
+		// As far as it may be from the truth, to either side.
+		offset := sc.Offsets[f.A]
+		f.By = rapid.SampledFrom([]time.Duration{-farOff, farOff}).Draw(t, "by")*time.Millisecond - offset
+	case faultReload, faultRoll:
+		f.Version = rapid.IntRange(0, versions-1).Draw(t, "version")
+	}
+	return f
+}
+
+// drawRestarts draws a run in which processes die and come back all the time, while
+// their clocks are as far apart as they may be: what the fence is for.
+func drawRestarts(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(2, 4).Draw(t, "few nodes")
+	sc.Free, sc.Loss, sc.Delay = 1<<9-1, 0, 20*time.Millisecond
+	sc.Offsets, sc.Faults = nil, nil
+	for i := range sc.N {
+		sc.Offsets = append(sc.Offsets, rapid.SampledFrom([]time.Duration{-farOff, farOff}).Draw(t, fmt.Sprintf("clock %d", i))*time.Millisecond)
+	}
+	for range rapid.IntRange(4, 24).Draw(t, "crashes") {
+		sc.Faults = append(sc.Faults, fault{
+			Kind: faultCrash,
+			A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
+			At:   drawMillis(t, "at", 2000, 11900),
+			Last: drawMillis(t, "last", 10, 300),
+		})
+	}
+	return sc
+}
+
+// drawStepBack draws a run in which some clocks go back by more than the age of a vote.
+// Lives without durable votes don't end in it: what they forget, no fence at a moved clock
+// can tell.
+func drawStepBack(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(1, 4).Draw(t, "few nodes")
+	sc.Offsets, sc.Faults = drawClocks(t, sc.N), nil
+	sc.StepBack = rapid.UintRange(1, 1<<sc.N-1).Draw(t, "clocks that go back")
+	for range rapid.IntRange(0, 4).Draw(t, "reloads") {
+		f := drawFault(t, sc)
+		if f.Kind == faultCrash && sc.Durable>>f.A&1 == 1 || f.Kind == faultCut || f.Kind == faultFreeze {
+			sc.Faults = append(sc.Faults, f)
+		}
+	}
+	return sc
+}
+
+// drawWildClocks draws a run in which clocks are anywhere. No process that forgets its
+// votes dies in it: only the fence rests on clocks.
+func drawWildClocks(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	for i := range sc.Offsets {
+		sc.Offsets[i] = drawMillis(t, "clock", -30000, 30000)
+	}
+	for i := range sc.Faults {
+		switch f := &sc.Faults[i]; f.Kind {
+		case faultClock:
+			f.By = drawMillis(t, "by", -30000, 30000)
+		case faultCrash, faultGrant, faultStop:
+			sc.Durable |= 1 << f.A
+		}
+	}
+	return sc
+}
+
+// drawResize draws a run in which a machine comes or goes while everything goes wrong.
+func drawResize(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(2, 6).Draw(t, "nodes before")
+	sc.Offsets, sc.Faults = drawClocks(t, sc.N+1), nil
+	for range rapid.IntRange(0, 8).Draw(t, "faults") {
+		if f := drawFault(t, sc); f.Kind != faultName {
+			sc.Faults = append(sc.Faults, f)
+		}
+	}
+	sc.Resize = resize{By: rapid.SampledFrom([]int{-1, 1}).Draw(t, "by"),
+		At: drawMillis(t, "from", 1000, 6000), Gap: drawMillis(t, "gap", 10, 1500)}
+	return sc
+}
+
+// drawJoiners draws a run in which machines come, with a list of all, that the others do
+// not list: a configuration that was changed at the wrong end.
+func drawJoiners(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(3, 5).Draw(t, "nodes before")
+	sc.Joiners = rapid.IntRange(1, sc.N-1).Draw(t, "joiners")
+	sc.Offsets, sc.Faults, sc.Loss = drawClocks(t, sc.machines()), nil, 0
+	sc.Delay = min(sc.Delay, 100*time.Millisecond)
+	sc.Free = 1<<9 - 1
+	return sc
+}
+
+// drawTwins draws a run in which two machines bear one name.
+func drawTwins(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(2, 5).Draw(t, "nodes with a twin")
+	sc.Offsets, sc.Faults, sc.Free = drawClocks(t, sc.N), nil, 0
+	sc.Twin = true
+	sc.Loss, sc.Delay = 0, 2*time.Millisecond
+	return sc
+}
+
+// drawAny draws a run of any kind.
+func drawAny(t *rapid.T) scenario {
+	draw := rapid.SampledFrom([]func(*rapid.T) scenario{
+		drawScenario, drawScenario, drawRestarts, drawStepBack, drawWildClocks, drawResize, drawJoiners, drawTwins,
+	}).Draw(t, "kind of run")
+	return draw(t)
+}
+
+// drawHealing draws a run in which everything goes wrong for a while, and then all is
+// well, but for a minority that is out of reach all the time.
+func drawHealing(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.Free = 0
+	sc.Calm = converging + simDeadline + 3*time.Second
+	gone := rapid.IntRange(0, sc.N-election.Quorum(sc.N)).Draw(t, "out of reach")
+	sc.Dead = rapid.Bool().Draw(t, "dead")
+	for i := range gone {
+		sc.Gone |= 1 << ((2*i + int(sc.Seed%9)) % sc.N) // the lowest names too
+	}
+	// A name that led to the wrong node has to lead to the right one once more: until
+	// then it counts as another name of that node.
+	sc.Faults = slices.DeleteFunc(sc.Faults, func(f fault) bool { return f.Kind == faultName && sc.Gone>>f.A&1 == 1 })
+	return sc
+}
+
+// drawChanges draws a run without faults in which nodes come and go one at a time, with
+// time between.
+func drawChanges(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(3, 7).Draw(t, "enough nodes")
+	sc.Free, sc.Loss, sc.Delay = 0, 0, 20*time.Millisecond
+	// Clocks agree: two nodes that both lead when it is the same time for them run a
+	// PreferLeader job twice.
+	sc.Offsets, sc.Faults = make([]time.Duration, sc.N), nil
+	for i := range 3 {
+		sc.Faults = append(sc.Faults, fault{
+			Kind: rapid.SampledFrom([]faultKind{faultStop, faultStop, faultCrash, faultGrant}).Draw(t, "kind"),
+			A:    rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "a"),
+			At:   time.Duration(8+12*i)*time.Second + drawMillis(t, "at", 0, 2000),
+			Last: 6 * time.Second,
+		})
+	}
+	sc.Length = 44 * time.Second
+	sc.Calm = simDeadline + 3*time.Second
+	return sc
+}
