@@ -161,7 +161,7 @@ function peerRow(peer, cluster, owned, skews, certs) {
     h('td', { class: 'tight' }, isolated(peer.host, 'mono')),
     h('td', { class: 'tight' }, peer.node_name === null ? '–' : isolated(peer.node_name), peer.node_name !== null && peer.node_name === cluster.leader ? h('span', { class: 'chip is-running' }, 'leader') : null, peer.stopping ? h('span', { class: 'chip is-warning' }, 'stopping') : null),
     owned ? h('td', { class: 'tight' }, String(owned.get(peer.node_name ?? '') ?? '–')) : null,
-    h('td', { class: kind, title: words },
+    h('td', { class: `${kind} roomy`, title: words },
       h('span', { 'aria-hidden': 'true' }, `${glyph} `), peer.status,
       peer.mismatch_streak > 0 ? h('span', { class: 'dim' }, ` for ${format.count(peer.mismatch_streak, 'round')}`) : null,
       peer.last_error ? h('div', { class: 'dim small-text' }, isolated(peer.last_error)) : null),

@@ -3,6 +3,7 @@
 
 /** @import {Entry} from './store.js' */
 /** @import {Lane, Stretch} from './history-lanes.js' */
+import './heat-map.js';
 import { h, isolated, replace, setAttribute, svg } from './dom.js';
 import * as format from './format.js';
 import { healthOfOutcome, healths, likelyCause } from './health.js';
@@ -32,6 +33,7 @@ class RunTimeline extends HTMLElement {
   } }, 'Failing only');
   #lanes = h('div', { class: 'lanes', role: 'group', 'aria-label': 'Timeline' });
   #list = h('div', { class: 'newest' });
+  #heat = document.createElement('heat-map');
 
   static observedAttributes = ['hidden'];
 
@@ -42,6 +44,7 @@ class RunTimeline extends HTMLElement {
         h('div', { class: 'shows', role: 'group', 'aria-label': 'Span' }, ...this.#spans), this.#only,
         h('span', { class: 'dim legend' }, ...[['is-ok', 'ok'], ['is-failed', 'failed'], ['is-running', 'running'], ['is-cancelled', 'cancelled']].map(([kind = '', label = '']) => h('span', {}, h('span', { class: `swatch ${kind}` }), label)), '◇ next  ✕ missed')),
       h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'What happened' }, this.#lanes, this.#list));
+    this.attributeChangedCallback();
     this.addEventListener('click', (event) => {
       const name = /** @type {Element} */ (event.target).closest('[data-open]')?.getAttribute('data-open');
       if (name) {
@@ -61,7 +64,14 @@ class RunTimeline extends HTMLElement {
   }
 
   attributeChangedCallback() {
-    if (this.isConnected && !this.hidden) {
+    if (!this.isConnected || this.childElementCount === 0) {
+      return;
+    }
+    // It asks when it is put in its place: only while somebody looks.
+    if (this.hidden) {
+      this.#heat.remove();
+    } else {
+      this.#list.after(this.#heat);
       this.#draw();
     }
   }
