@@ -417,9 +417,7 @@ func TestStopWaitsForRunningJobs(t *testing.T) {
 	dir := t.TempDir()
 	a := startAgent(t, "jobs:\n  - name: slow\n    command: read x < "+dir+"/pipe; echo done > "+dir+"/out\n    schedule: '@yearly'\n", "")
 	pipe := filepath.Join(dir, "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	if err := a.client.Start(t.Context(), "slow"); err != nil {
 		t.Fatal(err)
 	}

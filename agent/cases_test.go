@@ -109,9 +109,7 @@ func TestCaseBrokenReload(t *testing.T) {
 // is recorded once; nobody waits for it.
 func TestCaseReloadUnderALongJob(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	text := strings.Replace(caseText(t, "CONF-10-1.yaml", true), "sleep 200", "read x < "+pipe, 1)
 	a := startAgent(t, text, "")
 	ctx := t.Context()

@@ -4,9 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
-	"time"
 )
 
 // certificates is the certificate of the https listeners, read again when its files
@@ -15,14 +13,8 @@ import (
 type certificates struct {
 	mu                sync.Mutex
 	certFile, keyFile string
-	stamp             [2]fileStamp
+	seen              [2]fileState // of current
 	current           *tls.Certificate
-}
-
-// fileStamp tells one content of a file from the next without reading it.
-type fileStamp struct {
-	modified time.Time
-	size     int64
 }
 
 func (c *certificates) setFiles(certFile, keyFile string) {
@@ -40,30 +32,17 @@ func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c.certFile == "" || c.keyFile == "" {
 		return nil, errors.New("https needs web.tls.cert and web.tls.key")
 	}
-	stamp, err := stampOf(c.certFile, c.keyFile)
-	if err == nil && c.current != nil && stamp == c.stamp {
+	// Before they are read: what changes meanwhile is seen the next time.
+	seen := [2]fileState{stateOf(c.certFile), stateOf(c.keyFile)}
+	if c.current != nil && seen == c.seen {
 		return c.current, nil
 	}
-	if err == nil {
-		var pair tls.Certificate
-		if pair, err = tls.LoadX509KeyPair(c.certFile, c.keyFile); err == nil {
-			c.current, c.stamp = &pair, stamp
-			return c.current, nil
-		}
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	switch {
+	case err == nil:
+		c.current, c.seen = &pair, seen
+	case c.current == nil:
+		return nil, fmt.Errorf("web.tls: %w", err)
 	}
-	if c.current != nil {
-		return c.current, nil
-	}
-	return nil, fmt.Errorf("web.tls: %w", err)
-}
-
-func stampOf(files ...string) (stamp [2]fileStamp, err error) {
-	for i, name := range files {
-		info, err := os.Stat(name)
-		if err != nil {
-			return stamp, err
-		}
-		stamp[i] = fileStamp{info.ModTime(), info.Size()}
-	}
-	return stamp, nil
+	return c.current, nil
 }

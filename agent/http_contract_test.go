@@ -329,9 +329,7 @@ func (x *contractRun) withoutRoom() {
 func (x *contractRun) whileStopping() {
 	t := x.t
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	a := startAgent(t, "jobs:\n  - name: long\n    command: read x < "+pipe+"\n    schedule: '@yearly'\n", "")
 	if err := a.client.Start(t.Context(), "long"); err != nil {
 		t.Fatal(err)

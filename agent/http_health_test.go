@@ -34,9 +34,7 @@ func TestProbesNeedNoToken(t *testing.T) {
 func TestReadyWhileStoppingAndWithoutQuorum(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	a := startCluster(t, 3, "jobs:\n  - name: slow\n    command: read x < "+pipe+"\n    schedule: '@yearly'\n", "")
 	one := a[0]
 	awaitLeader(t, a)

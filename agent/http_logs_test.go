@@ -16,9 +16,7 @@ import (
 func TestLogsReplayAndFollow(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	a := startAgent(t, `
 jobs:
   - name: talker
@@ -229,9 +227,7 @@ func TestLogsEndWithTheirAddress(t *testing.T) {
 // follow=false ends with what there is, though the run goes on.
 func TestLogsSoFar(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Fatal(err)
-	}
+	makeFIFO(t, pipe)
 	a := startAgent(t, `
 jobs:
   - name: talker

@@ -25,8 +25,8 @@ type expiries struct {
 }
 
 type knownExpiry struct {
-	stamp [2]fileStamp
-	at    time.Time
+	seen fileState
+	at   time.Time
 }
 
 // expiries lists when the certificates in use end.
@@ -43,17 +43,14 @@ func (e *expiries) of(cfg *config.Config) []expiry {
 		if file == "" {
 			return
 		}
-		stamp, err := stampOf(file)
-		if err != nil {
-			return
-		}
+		seen := stateOf(file)
 		known, ok := before[file]
-		if !ok || known.stamp != stamp {
+		if !ok || known.seen != seen {
 			data, err := os.ReadFile(file)
 			if err != nil {
 				return
 			}
-			known = knownExpiry{stamp: stamp, at: end(certificatesIn(data))}
+			known = knownExpiry{seen: seen, at: end(certificatesIn(data))}
 		}
 		e.known[file] = known
 		if !known.at.IsZero() {

@@ -190,25 +190,23 @@ func TestGolden(t *testing.T) {
 }
 
 func TestStatsOf(t *testing.T) {
-	if got := StatsOf(nil); got != (Stats{}) {
-		t.Errorf("no runs: %+v", got)
-	}
-	runs := []Run{
-		{Outcome: OutcomeSuccess, Duration: new(3.0)},
-		{Outcome: OutcomeSuccess, Duration: new(1.0)},
-		{Outcome: OutcomeFailure, Duration: new(2.0)},
-		{Outcome: OutcomeCancelled, Duration: new(6.0)},
-		{Outcome: OutcomeCancelled},
-	}
-	got := StatsOf(runs)
-	if got.Total != 5 || got.Success != 2 || got.Failure != 1 || got.Cancelled != 2 {
-		t.Errorf("counts %+v", got)
-	}
-	if *got.SuccessRate != 2.0/3 || *got.AvgDuration != 3 || *got.MinDuration != 1 || *got.MaxDuration != 6 || got.LastDuration != nil {
-		t.Errorf("figures %v %v %v %v %v", *got.SuccessRate, *got.AvgDuration, *got.MinDuration, *got.MaxDuration, got.LastDuration)
-	}
-	got = StatsOf(runs[3:4])
-	if got.SuccessRate != nil || *got.LastDuration != 6 {
-		t.Errorf("only cancelled: %+v", got)
+	run := func(outcome string, took float64) Run { return Run{Outcome: outcome, Duration: &took} }
+	for name, c := range map[string]struct {
+		runs []Run
+		want Stats
+	}{
+		"none":                   {nil, Stats{}},
+		"one":                    {[]Run{run(OutcomeSuccess, 2)}, Stats{Total: 1, Success: 1, SuccessRate: new(1.0), AvgDuration: new(2.0), MinDuration: new(2.0), MaxDuration: new(2.0), LastDuration: new(2.0)}},
+		"mixed":                  {[]Run{run(OutcomeSuccess, 2), run(OutcomeFailure, 4), run(OutcomeCancelled, 6)}, Stats{Total: 3, Success: 1, Failure: 1, Cancelled: 1, SuccessRate: new(0.5), AvgDuration: new(4.0), MinDuration: new(2.0), MaxDuration: new(6.0), LastDuration: new(6.0)}},
+		"no rate":                {[]Run{run(OutcomeCancelled, 1)}, Stats{Total: 1, Cancelled: 1, AvgDuration: new(1.0), MinDuration: new(1.0), MaxDuration: new(1.0), LastDuration: new(1.0)}},
+		"the last did not start": {[]Run{run(OutcomeFailure, 1), {Outcome: OutcomeCancelled}}, Stats{Total: 2, Failure: 1, Cancelled: 1, SuccessRate: new(0.0), AvgDuration: new(1.0), MinDuration: new(1.0), MaxDuration: new(1.0)}},
+		"zero":                   {[]Run{run(OutcomeSuccess, 0)}, Stats{Total: 1, Success: 1, SuccessRate: new(1.0), AvgDuration: new(0.0), MinDuration: new(0.0), MaxDuration: new(0.0), LastDuration: new(0.0)}},
+		"lost":                   {[]Run{run(OutcomeSuccess, 1), run(OutcomeLost, 100)}, Stats{Total: 2, Success: 1, Lost: 1, SuccessRate: new(1.0), AvgDuration: new(1.0), MinDuration: new(1.0), MaxDuration: new(1.0)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := StatsOf(c.runs); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
 	}
 }

@@ -195,10 +195,10 @@ func (n *Node) awaitExit() error {
 }
 
 // Pause freezes the agent, and Resume lets it go on.
-func (n *Node) Pause() { n.tb.Helper(); n.Signal(syscall.SIGSTOP) }
+func (n *Node) Pause() { n.tb.Helper(); n.Signal(freeze) }
 
 // Resume ends a Pause.
-func (n *Node) Resume() { n.tb.Helper(); n.Signal(syscall.SIGCONT) }
+func (n *Node) Resume() { n.tb.Helper(); n.Signal(thaw) }
 
 // Reload makes the agent read its configuration again.
 func (n *Node) Reload() { n.tb.Helper(); n.Signal(syscall.SIGHUP) }
