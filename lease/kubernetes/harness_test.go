@@ -3,7 +3,11 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -126,3 +130,26 @@ func second(fromNow int) time.Time {
 // puts and gets match requests.
 func puts(r *http.Request) bool { return r.Method == http.MethodPut }
 func gets(r *http.Request) bool { return r.Method == http.MethodGet }
+
+// openBare connects a process to a server that asks for no credentials.
+func openBare(t *testing.T, url string, logged io.Writer) *node {
+	t.Helper()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"x","clusters":[{"name":"x","cluster":{"server":%q}}],`+
+		`"contexts":[{"name":"x","context":{"cluster":"x","namespace":"jobs"}}]}`, url)
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := New(Config{Identity: lease.Identity{NodeName: "node-a", InstanceID: "a"}, LeaseName: leaseName, Kubeconfig: kubeconfig,
+		Duration: shortDuration, RenewDeadline: shortDeadline, RetryPeriod: shortRetry,
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: io.MultiWriter(logged, t.Output())})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &node{Store: store, t: t}
+}
