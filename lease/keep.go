@@ -17,6 +17,9 @@ const (
 	tries = 3
 	// chores is how often the store is tidied, and its credentials looked at.
 	chores = time.Minute
+	// handOver is how long it takes at most, when all is well, until the others know that
+	// a holder has stopped: it starts nothing any more before they do.
+	handOver = time.Second
 	// unmarked is how soon a finished job leaves the mark of a process that does not
 	// lead: the leader waits for it.
 	unmarked = time.Second
@@ -339,8 +342,10 @@ func (m *Manager) sawFormer(before, after Record) {
 	m.former, m.formerHold, m.formerGave = before.Holder, before.HoldID, after.Holder == "" && after.Released
 	now := m.cfg.Now()
 	switch {
+	case m.formerGave && before.Stands == 0:
+		m.formerTo = now.Add(-handOver)
 	case m.formerGave:
-		m.formerTo = now
+		m.formerTo = m.lastRead // no watch told of it at once
 	case before.Stands > 0:
 		m.formerTo = m.changed
 	default:

@@ -11,7 +11,8 @@ import (
 const handOver = time.Second
 
 // acquaintances remember since when the processes of the peers have been known as what
-// they are, by this node's wall clock and instance id.
+// they are, by this node's wall clock and instance id: on lease backends only the holder,
+// by its hold.
 type acquaintances map[string]acquaintance
 
 type acquaintance struct {
@@ -24,6 +25,13 @@ func (a acquaintances) see(v *election.View, now time.Time) acquaintances {
 	next := make(acquaintances, len(a))
 	if v == nil {
 		return next
+	}
+	if l := v.Lease(); l != nil && l.Fresh && l.HolderID != "" {
+		known, ok := a[l.HolderID]
+		if !ok {
+			known.met = now
+		}
+		next[l.HolderID] = known
 	}
 	for _, p := range v.Peers() {
 		known, ok := a[p.InstanceID]

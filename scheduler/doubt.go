@@ -249,6 +249,9 @@ func (d *Dispatcher) holderOf(x *doubt) (who string, f fate) {
 	if x.holder == d.view.InstanceID() {
 		return who, holderLives
 	}
+	if l := d.view.Lease(); l != nil && l.Fresh && l.HolderID == x.holder {
+		return who, holderLives
+	}
 	for _, p := range d.view.Peers() {
 		switch {
 		case p.InstanceID == x.holder && (p.Status.Fresh() || p.Stopping):

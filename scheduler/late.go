@@ -115,10 +115,14 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 	return claims
 }
 
-// processOf returns the instance id of a node's process that answered in a view.
+// processOf returns the instance id of a node's process that answered in a view, or its
+// hold of the lease.
 func processOf(node string, v *election.View) string {
 	if v == nil {
 		return ""
+	}
+	if l := v.Lease(); l != nil && l.Fresh && l.Holder == node {
+		return l.HolderID
 	}
 	for _, p := range v.Peers() {
 		if p.NodeName == node && p.Status.Fresh() {
