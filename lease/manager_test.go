@@ -123,7 +123,7 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 			t.Errorf("the one that resigned: leads %v, stops %v", v.IsLeader(), v.Stopping())
 		}
 		pass(simTiming().Observe + time.Millisecond)
-		if l := b.View().Lease(); !l.Leading || l.Former != "node-a" || time.Since(l.FormerSeen) > 2*simTiming().Observe {
+		if l := b.View().Lease(); !l.Leading || l.Former != "node-a" || time.Since(l.FormerSeen) > 2*simTiming().Observe+handOver {
 			t.Errorf("the next one: %+v", l)
 		}
 		told := b.Probe(t.Context(), claimed)[0]
