@@ -37,7 +37,7 @@ func (p *Page) Picture(file string) {
 	}
 }
 
-// indexed returns a picture of no more than 64 colours: those that are there most often.
+// indexed returns a picture of no more than 32 colours: those that are there most often.
 // Pages have few colours, and many shades of them at the edges of letters, where nobody
 // sees a difference.
 func indexed(from image.Image) *image.Paletted {
@@ -54,7 +54,7 @@ func indexed(from image.Image) *image.Paletted {
 		}
 		return int(x.R)<<16 + int(x.G)<<8 + int(x.B) - (int(y.R)<<16 + int(y.G)<<8 + int(y.B))
 	})
-	const most = 64
+	const most = 32
 	var colours color.Palette
 	for _, c := range often[:min(len(often), most)] {
 		colours = append(colours, c)
@@ -81,7 +81,7 @@ func indexed(from image.Image) *image.Paletted {
 // spread returns some colours from everywhere.
 func spread() color.Palette {
 	var some color.Palette
-	for i := 0; i < len(palette.Plan9); i += 16 {
+	for i := 0; i < len(palette.Plan9); i += 32 {
 		some = append(some, palette.Plan9[i])
 	}
 	return some
