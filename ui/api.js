@@ -61,6 +61,20 @@ async function request(path, init) {
   }
 }
 
+/**
+ * Takes the body of an answer; what breaks off on the way is no answer either.
+ * @template T
+ * @param {Promise<T>} body
+ * @returns {Promise<T>}
+ */
+async function whole(body) {
+  try {
+    return await body;
+  } catch (error) {
+    throw new APIError(0, error instanceof SyntaxError ? 'the answer is not of an agent' : 'the answer broke off');
+  }
+}
+
 /** @param {Response} response */
 async function refusal(response) {
   const text = await response.text().catch(() => '');
@@ -96,7 +110,7 @@ async function get(path, signal) {
   if (!response.ok) {
     throw await refusal(response);
   }
-  return response.json();
+  return whole(response.json());
 }
 
 /**
@@ -124,7 +138,7 @@ export async function version() {
   if (!response.ok) {
     throw await refusal(response);
   }
-  return response.text();
+  return whole(response.text());
 }
 
 /** @returns {Promise<Job[]>} */
@@ -168,7 +182,7 @@ export const resume = (name) => post(`${jobPath(name)}/resume`);
  * @param {{seconds?: number, note?: string}} body
  * @returns {Promise<Pause>}
  */
-export const pause = async (name, body) => (await post(`${jobPath(name)}/pause`, body)).json();
+export const pause = async (name, body) => whole((await post(`${jobPath(name)}/pause`, body)).json());
 
 /** Loads the configuration. Files with errors are an answer too. @returns {Promise<ConfigStatus>} */
 export async function reload() {
@@ -176,7 +190,7 @@ export async function reload() {
   if (!response.ok && response.status !== 422) {
     throw await refusal(response);
   }
-  return response.json();
+  return whole(response.json());
 }
 
 /** @typedef {{id: string, name: string, data: string}} Message */
