@@ -315,6 +315,7 @@ func (m *Manager) saw(s Snapshot, sent time.Duration) (free bool) {
 	m.served()
 	now := m.clock()
 	m.sawFormer(m.snapshot.Record, s.Record)
+	m.sawVanish(m.snapshot.Record, s.Record)
 	m.snapshot = s
 	m.read, m.wasRead, m.lastRead = sent, true, m.cfg.Now()
 	if m.record.see(s.Record.HolderID+"\x00"+s.Record.Version, now) {
@@ -331,7 +332,18 @@ func (m *Manager) saw(s Snapshot, sent time.Duration) (free bool) {
 		return false
 	}
 	r := s.Record
-	return r.Holder == "" || r.Own || r.Stands > 0 && now >= m.record.since+r.Stands
+	return r.Holder == "" && now >= m.vanished || r.Own || r.Stands > 0 && now >= m.record.since+r.Stands
+}
+
+// sawVanish notes a record that somebody else than its holder removed: where challengers
+// judge how long a record stands, it stands as long as if it were still there. mu is held.
+func (m *Manager) sawVanish(before, after Record) {
+	switch {
+	case after.Holder != "" || after.Released:
+		m.vanished = 0
+	case before.Holder != "" && !before.Own && before.Stands > 0:
+		m.vanished = m.record.since + before.Stands
+	}
 }
 
 // sawFormer notes until when a holder that is gone is known to have led. mu is held.

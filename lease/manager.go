@@ -56,6 +56,9 @@ type Manager struct {
 	wasRead  bool
 	stale    bool // something happened since: read before anything else
 	record   sighting
+	// vanished is until when a record that is gone without having been given up counts as
+	// held: its holder may not know yet.
+	vanished time.Duration
 	changed  time.Time // when the record was seen to change, by the wall clock
 	lastRead time.Time
 	former   string

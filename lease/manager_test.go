@@ -145,6 +145,33 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 	})
 }
 
+// Somebody removes the record of a holder that does not hear of it. Where a challenger
+// judges how long a record stands, it waits until that holder has stopped by itself.
+func TestRemovedRecordStandsForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := newMemory(true, simTTL)
+		a, b := join(t, world, 0), join(t, world, 1)
+		pass(simTiming().Observe + 10*time.Millisecond)
+		a.store.setCut(true)
+		world.mu.Lock()
+		world.holder = nil
+		world.mu.Unlock()
+		for range 3 * simTTL / (10 * time.Millisecond) {
+			pass(10 * time.Millisecond)
+			if a.View().IsLeader() && b.View().IsLeader() {
+				t.Fatal("both lead")
+			}
+		}
+		if !b.View().IsLeader() {
+			t.Error("nobody leads")
+		}
+		a.store.setCut(false)
+		pass(simTTL)
+		a.stop(t)
+		b.stop(t)
+	})
+}
+
 func TestLeadershipEndsByTheOwnClock(t *testing.T) {
 	inBubble(t, func(t *testing.T, world *memory) {
 		a := join(t, world, 0)

@@ -29,16 +29,24 @@ type faulty struct {
 	proxies []*realstore.HTTPProxy // of the nodes, in their order
 }
 
-func startFaulty(t *testing.T) *faulty {
+// startFaulty starts them with leases of the shortest duration, or of the default one:
+// that leaves a busy machine the time for several attempts, so that leadership must stay.
+func startFaulty(t *testing.T, byDefault bool) *faulty {
 	t.Helper()
 	r := newRecord(t, kube.Get(t))
 	f := &faulty{}
 	s := r.setup()
+	if byDefault {
+		s.Timing = Timing(15*time.Second, 10*time.Second, 2*time.Second)
+	}
 	s.Open = func(tb testing.TB, p leasetest.Process) leasetest.Client {
 		tb.Helper()
 		proxy := realstore.NewHTTPProxy(tb, r.Server.URL, r.Server.CA)
 		cfg := r.config(tb, p)
 		cfg.Kubeconfig = r.Kubeconfig(tb, proxy.URL(), r.token)
+		if byDefault {
+			cfg.Duration, cfg.RenewDeadline, cfg.RetryPeriod = 15*time.Second, 10*time.Second, 2*time.Second
+		}
 		store, err := New(cfg)
 		if err != nil {
 			tb.Fatal(err)
@@ -70,7 +78,7 @@ func (f *faulty) requests() (n int) {
 // Writes meet a conflict now and then, several in a row: that costs nobody the lead.
 func TestConflictsNowAndThen(t *testing.T) {
 	t.Parallel()
-	f := startFaulty(t)
+	f := startFaulty(t, true)
 	leader, _ := f.AwaitLeader()
 	token := f.Token(leader)
 	for _, conflicts := range []int{1, 2, 5} {
@@ -89,7 +97,7 @@ func TestConflictsNowAndThen(t *testing.T) {
 // and one node leads when it ends.
 func TestConflictStorm(t *testing.T) {
 	t.Parallel()
-	f := startFaulty(t)
+	f := startFaulty(t, false)
 	f.AwaitLeader()
 	f.AwaitFirings()
 	before, start := f.requests(), time.Now()
@@ -109,7 +117,7 @@ func TestConflictStorm(t *testing.T) {
 // The server keeps each request for ten seconds, longer than a lease lasts.
 func TestServerThatStalls(t *testing.T) {
 	t.Parallel()
-	f := startFaulty(t)
+	f := startFaulty(t, false)
 	f.AwaitLeader()
 	f.AwaitFirings()
 	f.all(realstore.Stall(10 * time.Second))

@@ -252,6 +252,17 @@ func (c *Cluster) AwaitNone(nodes ...*Node) {
 	})
 }
 
+// AwaitIdle waits until no node runs Leader jobs.
+func (c *Cluster) AwaitIdle() {
+	c.t.Helper()
+	testcluster.Eventually(c.t, "Leader jobs stay idle", func() error {
+		if leaders := c.leaders(); len(leaders) > 0 {
+			return fmt.Errorf("%s leads", leaders[0].NodeName)
+		}
+		return nil
+	})
+}
+
 // AwaitFirings waits until firings that become due from now on are given.
 func (c *Cluster) AwaitFirings() {
 	c.t.Helper()
