@@ -99,6 +99,21 @@ func (w *Watch) LookAt(n *testcluster.Node) error {
 	return nil
 }
 
+// mustLookAt is LookAt for an agent that is there, on a machine that may be very busy: each
+// question is asked again until it is answered.
+func (w *Watch) mustLookAt(n *testcluster.Node) error {
+	for _, job := range w.jobs {
+		err := w.look(n, job)
+		for again := 0; err != nil && again < 10; again++ {
+			err = w.look(n, job)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // look takes in what a node says now of a job.
 func (w *Watch) look(n *testcluster.Node, job string) error {
 	asked := time.Now()
@@ -171,7 +186,7 @@ func (w *Watch) Accounts(from, to time.Time, timings ...Timing) ([]*Account, err
 	var logged []Record
 	for _, n := range w.cluster.Nodes {
 		if n.Running() {
-			if err := w.LookAt(n); err != nil {
+			if err := w.mustLookAt(n); err != nil {
 				return nil, err
 			}
 		}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package soak
 
 import (
@@ -47,6 +49,7 @@ func TestSoak(t *testing.T) {
 		m.victims = append(m.victims, &victim{Node: n, steady: i == 1})
 	}
 	notes := newNotes(c)
+	defer func() { t.Logf("what agents held, medians:\n%s", notes) }()
 	sum := &total{causes: map[string]int{}}
 	for end := time.Now().Add(duration); time.Now().Before(end) && !t.Failed(); {
 		from := nextFiring()
@@ -59,7 +62,6 @@ func TestSoak(t *testing.T) {
 		closeBooks(t, w, timings, from, to, sum)
 		t.Logf("faults so far %v; firings %s", m.count, sum)
 	}
-	t.Logf("what agents held, medians:\n%s", notes)
 	notes.mustBeFlat(t)
 	mustHaveRun(t, c, all)
 }
