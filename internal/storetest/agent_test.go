@@ -18,8 +18,8 @@ func TestLeaderGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onEach(t, func(t *testing.T, make maker) {
-				w := make(t, fastest, ticks)
+			onEach(t, func(t *testing.T, build maker) {
+				w := build(t, fastest, ticks)
 				w.Start()
 				for range 2 {
 					leader := w.awaitLeader(t, w.Nodes...)
@@ -41,8 +41,8 @@ func TestLeaderGoes(t *testing.T) {
 // The way between the leader and the store is cut. It hands its Leader jobs to another
 // node and goes on with PreferLeader jobs.
 func TestLeaderCutOff(t *testing.T) {
-	onEach(t, func(t *testing.T, make maker) {
-		w := make(t, fastest, ticks)
+	onEach(t, func(t *testing.T, build maker) {
+		w := build(t, fastest, ticks)
 		w.Start()
 		leader := w.awaitLeader(t, w.Nodes...)
 		w.awaitRuns(t, leaderJob, leader)
@@ -63,8 +63,8 @@ func TestLeaderCutOff(t *testing.T) {
 // The store is killed, then frozen. While it is away no Leader job runs and every node
 // runs PreferLeader jobs; when it is back one node leads.
 func TestStoreGoes(t *testing.T) {
-	onEach(t, func(t *testing.T, make maker) {
-		w := make(t, fastest, ticks)
+	onEach(t, func(t *testing.T, build maker) {
+		w := build(t, fastest, ticks)
 		w.Start()
 		for _, outage := range []struct{ begin, end func() }{{w.kill, w.start}, {w.pause, w.resume}} {
 			leader := w.awaitLeader(t, w.Nodes...)

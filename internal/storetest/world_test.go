@@ -50,12 +50,12 @@ type maker func(tb testing.TB, s speed, jobs func(testcluster.Journal) []testclu
 func makers() map[string]maker { return map[string]maker{"etcd": onEtcd, "kubernetes": onKubernetes} }
 
 // onEach runs a test on each store.
-func onEach(t *testing.T, test func(t *testing.T, make maker)) {
+func onEach(t *testing.T, test func(t *testing.T, build maker)) {
 	t.Helper()
-	for name, make := range makers() {
+	for name, build := range makers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, make)
+			test(t, build)
 		})
 	}
 }

@@ -211,6 +211,13 @@ func (c *Cluster) leaders() []*Node {
 	return leaders
 }
 
+// eventually waits for a condition. Leases that last long take their time beside that of a
+// busy machine.
+func (c *Cluster) eventually(what string, check func() error) {
+	c.t.Helper()
+	testcluster.EventuallyWithin(c.t, testcluster.Patience+3*c.setup.Timing.Duration, what, check)
+}
+
 // AwaitLeader waits until one of these nodes leads, of all if none is named, and the
 // others of them see it. It returns that node and how long this took.
 func (c *Cluster) AwaitLeader(among ...*Node) (*Node, time.Duration) {
@@ -221,7 +228,7 @@ func (c *Cluster) AwaitLeader(among ...*Node) (*Node, time.Duration) {
 	among = slices.DeleteFunc(slices.Clone(among), func(n *Node) bool { return n.stopped.Load() })
 	var leader *Node
 	start := time.Now()
-	testcluster.Eventually(c.t, "one node leads", func() error {
+	c.eventually("one node leads", func() error {
 		leaders := c.leaders()
 		if len(leaders) != 1 || !slices.Contains(among, leaders[0]) {
 			return fmt.Errorf("%d nodes lead", len(leaders))
@@ -241,7 +248,7 @@ func (c *Cluster) AwaitLeader(among ...*Node) (*Node, time.Duration) {
 // PreferLeader jobs: the store is out of their sight.
 func (c *Cluster) AwaitNone(nodes ...*Node) {
 	c.t.Helper()
-	testcluster.Eventually(c.t, "Leader jobs stay idle, PreferLeader jobs run", func() error {
+	c.eventually("Leader jobs stay idle, PreferLeader jobs run", func() error {
 		var errs []error
 		for _, n := range nodes {
 			if n.Leads() || !n.Prefers() {
@@ -255,7 +262,7 @@ func (c *Cluster) AwaitNone(nodes ...*Node) {
 // AwaitIdle waits until no node runs Leader jobs.
 func (c *Cluster) AwaitIdle() {
 	c.t.Helper()
-	testcluster.Eventually(c.t, "Leader jobs stay idle", func() error {
+	c.eventually("Leader jobs stay idle", func() error {
 		if leaders := c.leaders(); len(leaders) > 0 {
 			return fmt.Errorf("%s leads", leaders[0].NodeName)
 		}
@@ -267,7 +274,7 @@ func (c *Cluster) AwaitIdle() {
 func (c *Cluster) AwaitFirings() {
 	c.t.Helper()
 	from := time.Now().UTC()
-	testcluster.Eventually(c.t, "firings run", func() error {
+	c.eventually("firings run", func() error {
 		if n := c.ledger.since(from); n < 10 {
 			return fmt.Errorf("%d were given since", n)
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
-	"github.com/yacron2/yacron2/internal/testcluster"
 	"github.com/yacron2/yacron2/lease"
 )
 
@@ -51,7 +50,7 @@ func testHandOver(t *testing.T, s *Setup) {
 func (c *Cluster) Token(leader *Node) uint64 {
 	c.t.Helper()
 	var v election.Verdict
-	testcluster.Eventually(c.t, leader.NodeName+" is given a firing", func() error {
+	c.eventually(leader.NodeName+" is given a firing", func() error {
 		f := election.Firing{Job: "token", At: time.Now().UTC().Truncate(time.Second)}
 		if v = leader.Manager.Claim(c.t.Context(), []election.Firing{f})[0]; v.Outcome != election.Granted {
 			return errors.New(v.Reason)
@@ -114,7 +113,7 @@ func testManagerReboot(t *testing.T, s *Setup) {
 	c := Start(t, s, 3, nil)
 	leader, _ := c.AwaitLeader()
 	f := election.Firing{Job: "one-shot"}
-	testcluster.Eventually(t, "the one-shot is given", func() error {
+	c.eventually("the one-shot is given", func() error {
 		if v := leader.Manager.Claim(t.Context(), []election.Firing{f})[0]; v.Outcome != election.Granted {
 			return errors.New(v.Reason)
 		}
@@ -124,7 +123,7 @@ func testManagerReboot(t *testing.T, s *Setup) {
 	if err := follower.Manager.MarkRebootRan(t.Context(), "preferred"); err != nil {
 		t.Fatal(err)
 	}
-	testcluster.Eventually(t, "the followers know what ran", func() error {
+	c.eventually("the followers know what ran", func() error {
 		for _, n := range c.others(leader) {
 			for _, job := range []string{"one-shot", "preferred"} {
 				if !n.Manager.RebootRan(job) {
@@ -158,7 +157,7 @@ func testRunsElsewhere(t *testing.T, s *Setup) {
 	})
 	claim := func(n *Node) (v election.Verdict) {
 		t.Helper()
-		testcluster.Eventually(t, n.NodeName+" claims the guarded job", func() error {
+		c.eventually(n.NodeName+" claims the guarded job", func() error {
 			f := election.Firing{Job: "guarded", At: time.Now().UTC().Truncate(time.Second)}
 			if v = n.Manager.Claim(t.Context(), []election.Firing{f})[0]; v.Outcome != election.Granted {
 				return errors.New(v.Reason)
@@ -190,7 +189,7 @@ func testRunsElsewhere(t *testing.T, s *Setup) {
 		running[i].set()
 	}
 	leader.Stop(t)
-	testcluster.Eventually(t, "the run has ended", func() error {
+	c.eventually("the run has ended", func() error {
 		if v := claim(next); v.RunningOn != "" {
 			return fmt.Errorf("it is told to be on %s", v.RunningOn)
 		}
