@@ -57,6 +57,7 @@ var mayImport = map[string][]string{
 	"internal/demo":       {"api"},
 	"internal/confdoc":    {"agent/config"},
 	"internal/site":       {},
+	"internal/release":    {},
 
 	"internal/consuldouble":    {},
 	"internal/realstore":       {"internal/pki", "internal/realstore/cache", "internal/testcluster"},
@@ -86,7 +87,7 @@ var testsMayImport = map[string][]string{
 	"lease/kubernetes":     {"lease/leasetest", "internal/realstore", "internal/testcluster"},
 	"lease/consul":         {"lease/leasetest", "internal/realstore", "internal/testcluster"},
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
-	"internal/storetest":   {"internal/testcluster", "internal/realstore", "api"},
+	"internal/storetest":   {"internal/testcluster", "internal/realstore", "internal/consuldouble", "api"},
 	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
 	"internal/simcluster":  {"election", "scheduler", "scheduler/run", "scheduler/history"},
 	"internal/uitest":      {"internal/testcluster", "internal/browser", "api"},

@@ -138,6 +138,13 @@ func (s *Server) Holder(key string) string {
 	return ""
 }
 
+// Lives reports whether the session is alive.
+func (s *Server) Lives(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id] != nil
+}
+
 // Invalidate ends a session, as an operator or a failed node would.
 func (s *Server) Invalidate(id string) {
 	s.mu.Lock()
