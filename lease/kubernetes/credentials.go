@@ -33,8 +33,9 @@ type credentials struct {
 	base      *url.URL // without a path of the API
 	namespace string   // "" if the files name none
 	plugin    bool     // a program or a plugin gives the token or the certificate
-	// print tells two states of the files apart. The file of a bearer token is no part
-	// of it: the transport reads that by itself.
+	secret    bool     // there is something to show that nobody else may see
+	// print tells two states of the files apart. That of a token belongs to them: the
+	// transport reads it by itself, but only once a minute.
 	print [sha256.Size]byte
 }
 
@@ -60,7 +61,7 @@ func (c *Config) load() (*credentials, error) {
 	if loaded.base, err = baseURL(loaded.config.Host); err != nil {
 		return nil, err
 	}
-	if loaded.base.Scheme == "http" && loaded.secret() {
+	if loaded.base.Scheme == "http" && loaded.secret {
 		return nil, fmt.Errorf("the API server %s is not https: credentials would go over the wire in clear", loaded.base.Host)
 	}
 	loaded.print = read.sum()
@@ -113,6 +114,7 @@ func (c *Config) fromPod(read *files) (*credentials, error) {
 	return &credentials{
 		config:    &rest.Config{Host: host, BearerTokenFile: token, TLSClientConfig: rest.TLSClientConfig{CAData: ca}},
 		namespace: strings.TrimSpace(string(namespace)),
+		secret:    true,
 	}, nil
 }
 
@@ -131,6 +133,10 @@ func (c *Config) fromKubeconfig(read *files) (*credentials, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
 	}
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", c.Kubeconfig, err)
+	}
 	plugin := config.ExecProvider != nil || config.AuthProvider != nil
 	if plugin && c.ClientLibrary == libraryHTTP {
 		return nil, fmt.Errorf("kubeconfig %s: its credentials come from a plugin, which clientLibrary: http excludes", c.Kubeconfig)
@@ -141,7 +147,18 @@ func (c *Config) fromKubeconfig(read *files) (*credentials, error) {
 		}
 		p.StdinUnavailable = true
 	}
-	return &credentials{config: config, namespace: namespace, plugin: plugin}, nil
+	return &credentials{config: config, namespace: namespace, plugin: plugin, secret: hasSecret(&raw)}, nil
+}
+
+// hasSecret reports whether the user of the current context has something to show. The
+// client library passes over it where the server is not https.
+func hasSecret(raw *clientcmdapi.Config) bool {
+	at := raw.Contexts[raw.CurrentContext]
+	if at == nil || raw.AuthInfos[at.AuthInfo] == nil {
+		return false
+	}
+	u := raw.AuthInfos[at.AuthInfo]
+	return u.Token != "" || u.TokenFile != "" || u.Password != "" || u.Exec != nil || u.AuthProvider != nil
 }
 
 // inline takes the certificates out of their files, so that a change is noticed and
@@ -166,13 +183,12 @@ func (cr *credentials) inline(read *files) error {
 		}
 		*f.data, *f.path = data, ""
 	}
+	if path := cr.config.BearerTokenFile; path != "" {
+		if _, err := read.read(path); err != nil {
+			return fmt.Errorf("the token: %w", err)
+		}
+	}
 	return nil
-}
-
-// secret reports whether something would be sent that nobody else may see.
-func (cr *credentials) secret() bool {
-	c := cr.config
-	return c.BearerToken != "" || c.BearerTokenFile != "" || c.Password != "" || cr.plugin
 }
 
 // baseURL reads an address as kubectl does.

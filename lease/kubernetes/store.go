@@ -83,8 +83,8 @@ func (s *Store) Watch(ctx context.Context, _ func()) error {
 	return ctx.Err()
 }
 
-// Reload takes over a kubeconfig or certificates that have changed on disk. The file of a
-// token is read again without it.
+// Reload takes over a kubeconfig, a token or certificates that have changed on disk. So
+// does a request that the server refuses to hear.
 func (s *Store) Reload() error {
 	_, err := s.reload()
 	return err

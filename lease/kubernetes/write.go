@@ -37,7 +37,7 @@ func (s *Store) request(ctx context.Context, v verb, l *coordination.Lease) (ans
 		if bad != nil {
 			return a, fmt.Errorf("%w (%w)", err, bad)
 		}
-		if changed || code(err) == http.StatusUnauthorized {
+		if changed || c.credentials.plugin { // which was run again after a refusal
 			s.mu.Lock()
 			c = s.client
 			s.mu.Unlock()
