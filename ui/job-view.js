@@ -5,6 +5,7 @@ import { button, h, replace, setAttribute, setText } from './dom.js';
 import { count } from './format.js';
 import { columns, sorts } from './job-columns.js';
 import { JobTable } from './job-table.js';
+import { openMitigation } from './overlays.js';
 import { pref, setPref } from './prefs.js';
 import { store } from './store.js';
 
@@ -23,6 +24,7 @@ export class JobView extends HTMLElement {
   #sort = h('select', { 'aria-label': 'Sort by', 'data-testid': 'sort-select', onchange: () => this.set({ sort: this.#sort.value, descending: false }) },
     ...Object.entries(sorts).map(([id, { label }]) => h('option', { value: id }, label)));
   #count = h('span', { class: 'dim shown', 'aria-live': 'polite' });
+  #failing = button('Run failing', () => openMitigation(store.list().filter((entry) => entry.failing).map((entry) => entry.job.name)), { hidden: true, title: 'Start the jobs that fail, one after the other', 'data-testid': 'run-failing' });
   #columns = h('div', { class: 'menu', popover: 'auto', id: 'column-menu', role: 'group', 'aria-label': 'Columns' });
 
   connectedCallback() {
@@ -32,6 +34,7 @@ export class JobView extends HTMLElement {
         this.#filter,
         h('div', { class: 'shows', role: 'group', 'aria-label': 'Show' }, ...this.#shows),
         this.#count,
+        this.#failing,
         h('label', { class: 'sort' }, h('span', { class: 'dim' }, 'Sort '), this.#sort), picker),
       this.#columns, this.table);
     this.#columns.addEventListener('toggle', () => this.#place(picker));
@@ -113,6 +116,7 @@ export class JobView extends HTMLElement {
       setText(/** @type {Element} */ (b.lastElementChild), n[id].toLocaleString('en'));
       b.classList.toggle('none', n[id] === 0);
     });
+    this.#failing.hidden = n.failed === 0;
     const shown = this.table.shown.length;
     setText(this.#count, shown === list.length ? '' : `${shown.toLocaleString('en')} of ${count(list.length, 'job')}`);
   }
