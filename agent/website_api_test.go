@@ -46,6 +46,7 @@ func TestSeriesAreDocumented(t *testing.T) {
 		"yacron2_job_firings_missed_total":     true,
 		"yacron2_gossip_claim":                 true,
 		"yacron2_gossip_exchange_failed_total": true,
+		"yacron2_gossip_exchange_spared_total": true,
 		"yacron2_gossip_packet_dropped_total":  true,
 	}
 	for line := range strings.Lines(text) {

@@ -70,7 +70,7 @@ type Config struct {
 	Logger hclog.Logger // nil: silent
 	// Metrics takes what is counted and measured, under yacron2.gossip. Counters:
 	// session.dialled, session.opened, session.accepted, exchange.done, exchange.failed,
-	// packet.dropped. Samples in milliseconds: round, claim. Gauges: sessions, with the
+	// exchange.spared, packet.dropped. Samples in milliseconds: round, claim. Gauges: sessions, with the
 	// label direction (outgoing, inbound).
 	Metrics metrics.MetricSink // nil: none
 

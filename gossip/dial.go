@@ -13,6 +13,11 @@ import (
 // connect dials the peer, proves who both ends are, and starts a session. The host
 // name is resolved anew each time.
 func (l *link) connect(ctx context.Context) (*session, error) {
+	turn, err := l.dials.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.leave()
 	l.dialled = time.Now()
 	l.count("session", "dialled")
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
@@ -21,6 +26,7 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	turn.extend(turnHandshake)
 	conn := tls.Client(raw, l.creds.clientConfig(l.server))
 	s, err := l.handshake(ctx, conn)
 	if err != nil {

@@ -29,6 +29,10 @@
 // hello. What a peer pushes on its own initiative reaches memberlist (which accepts
 // only instances bound to configured hosts) and no row.
 //
+// An exchange takes as many bytes as there are nodes. In a scheduled round this node
+// fetches the whole state of one peer after the other; the others are asked whether the
+// version that it has is still the newest, and the answer is as good as that state.
+//
 // # Claims
 //
 // Manager.Claim asks the peers over their sessions and counts votes; the rules of the

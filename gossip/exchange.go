@@ -9,13 +9,19 @@ import (
 	"time"
 )
 
-// exchange runs one push/pull over the session and writes the row. It is part of a
+// exchange learns the peer's state over the session and writes the row. It is part of a
 // scheduled round if r is not nil. An error means that the session is of no use.
 func (l *link) exchange(s *session, r *roundCall) error {
 	if r != nil {
 		defer close(r.done)
 	}
-	st, err := l.fetch(s)
+	var st state
+	var err error
+	if r != nil {
+		st, err = l.attest(s, r.whole)
+	} else {
+		st, err = l.fetch(s)
+	}
 	if err != nil {
 		l.count("exchange", "failed")
 		l.failed++
@@ -53,7 +59,11 @@ func (l *link) fetch(s *session) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	return decodeState(data)
+	st, err := decodeState(data)
+	if err == nil {
+		l.keep(s, &st)
+	}
+	return st, err
 }
 
 // shortJoinError takes memberlist's wrapping off an error.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -196,11 +198,13 @@ func TestHostileInput(t *testing.T) {
 	a := c.nodes["a"]
 
 	t.Run("hello", func(t *testing.T) {
+		helloText := fmt.Sprintf(`{"protocol_min":1,"protocol_max":1,"instance_id":"%s"}`, strings.Repeat("0", 32))
 		for name, raw := range map[string][]byte{
 			"empty":         {0, 0},
 			"huge":          append([]byte{0xff, 0xff}, make([]byte, 65535)...),
 			"no JSON":       {0, 3, 'a', 'b', 'c'},
 			"no instance":   append([]byte{0, 36}, `{"protocol_min":1,"protocol_max":99}`...),
+			"twice":         append(append([]byte{0, 80}, helloText...), append([]byte{0, 80}, helloText...)...),
 			"other version": append([]byte{0, 82}, fmt.Sprintf(`{"protocol_min":7,"protocol_max":9,"instance_id":"%s"}`, strings.Repeat("0", 32))...),
 		} {
 			conn := dialTLS(t, c, a, "c", protoGossip)
@@ -371,6 +375,136 @@ func TestHalfOpen(t *testing.T) {
 			t.Fatal("a silent connection stays open")
 		}
 	}
+}
+
+// A peer that takes nothing keeps nobody waiting but itself: neither one that was
+// dialled nor one that dials, and then asks a lot.
+func TestDeafPeers(t *testing.T) {
+	t.Parallel()
+	c := rogueCluster(t)
+	serveManners(t, c, "c", manners{hello: hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()}, deaf: true})
+	c.startAll("a", "b")
+	c.settled(2, "a", "a", "b")
+	a := c.nodes["a"]
+	var open int
+	for range maxInboundEach {
+		r := dialWith(t, c, a, "c", hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()})
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		// Beside the yamux of the rogue, which would read: streams, requests, questions
+		// for the time, pushes, until the connection takes no more.
+		r.mux.Close()
+		conn := dialTLS(t, c, a, "c", protoGossip)
+		if _, err := readHello(conn); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeHello(conn, hello{ProtocolMin: 1, ProtocolMax: 1, Instance: newInstanceID()}); err != nil {
+			t.Fatal(err)
+		}
+		var b []byte
+		for id := range uint32(40) {
+			for _, kind := range []byte{kindRequest, kindClock, kindMemberlist} {
+				b = appendFrames(b, 6*id+2*uint32(kind%3)+1, append([]byte{kind}, make([]byte, 8)...))
+			}
+		}
+		if _, err := conn.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		open++
+	}
+	// Meanwhile the two others do what they do, without waiting for anybody.
+	at := unfenced(t)
+	if v := a.Claim(context.Background(), []election.Firing{{Job: "job", At: at}})[0]; v.Outcome != election.Granted {
+		t.Errorf("a claim: %+v", v)
+	}
+	if p := a.row("b"); p.Status != election.StatusAgreed || a.View().Leader() != "a" {
+		t.Errorf("b is %s, %q leads", p.Status, a.View().Leader())
+	}
+	a.sees("c", election.StatusUnreachable)
+	wait(t, "the sessions of those who do not answer are over", func() bool {
+		return len(a.registry.list(func(s *session) bool { return s.instance != c.nodes["b"].InstanceID() })) == 0
+	})
+	c.settled(2, "a", "a", "b")
+}
+
+// appendFrames appends the yamux frames that open a stream and send its first data.
+func appendFrames(b []byte, id uint32, data []byte) []byte {
+	const windowUpdate, syn = 1, 1
+	b = append(b, 0, windowUpdate, 0, syn)
+	b = binary.BigEndian.AppendUint32(b, id)
+	b = binary.BigEndian.AppendUint32(b, 0)
+	b = append(b, 0, frameData, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, id)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
+	return append(b, data...)
+}
+
+// While connections of all kinds pour in, a node has a bounded number of them open,
+// goes on leading, and has none left when it is over.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	c := rogueCluster(t)
+	var mu sync.Mutex
+	open, most := 0, 0
+	c.wrap = func(conn net.Conn) net.Conn {
+		mu.Lock()
+		defer mu.Unlock()
+		open++
+		most = max(most, open)
+		return &farewell{conn, sync.OnceFunc(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			open--
+		})}
+	}
+	c.startAll("a", "b")
+	c.settled(2, "a", "a", "b")
+	a := c.nodes["a"]
+	at := unfenced(t)
+
+	var conns []net.Conn
+	for i := range 4 * maxHandshakes {
+		conn, err := net.Dial("tcp", a.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+		switch i % 4 {
+		case 1: // no TLS
+			_, _ = conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		case 2: // the beginning of TLS
+			_, _ = conn.Write([]byte{22, 3, 1, 2, 0})
+		case 3: // gone before it is looked at
+			conn.Close()
+		}
+		if i%64 == 0 {
+			if r := dialRogue(t, c, a, "c", newInstanceID()); r.err != nil {
+				t.Fatal(r.err)
+			}
+			v := a.Claim(context.Background(), []election.Firing{{Job: "job", At: at}})[0]
+			if v.Outcome != election.Granted {
+				t.Fatalf("in the flood: %+v", v)
+			}
+		}
+	}
+	mu.Lock()
+	if honest := 4; most > maxHandshakes+maxInboundOther+maxHTTP+honest+8 {
+		t.Errorf("%d connections at a time", most)
+	}
+	mu.Unlock()
+	c.settled(2, "a", "a", "b")
+	for _, conn := range conns {
+		conn.Close()
+	}
+	for _, s := range a.registry.list(func(s *session) bool { return s.instance != c.nodes["b"].InstanceID() }) {
+		s.close(errCrowded)
+	}
+	wait(t, "only the connections of a and b are left", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return open == 4
+	})
 }
 
 // Slow reading of a hello is bounded in time, too.

@@ -47,7 +47,9 @@ type linkEnv struct {
 	creds    *credentials
 	hello    hello
 	timeout  time.Duration
+	peers    int // how many links there are
 	dial     dialFunc
+	dials    *turnstile
 	handler  sessionHandler
 	log      hclog.Logger
 	// join runs one push/pull of memberlist with the peer of a label.
@@ -76,6 +78,7 @@ type link struct {
 	stale   bool       // the session was made with credentials that have changed since
 	pending *roundCall // taken from rounds, not yet answered
 	pace    pace
+	known   known // what was fetched last
 
 	mu      sync.Mutex
 	session *session
@@ -84,14 +87,18 @@ type link struct {
 }
 
 // roundCall asks a link for its part in a scheduled round; done is closed when its row
-// has been written.
-type roundCall struct{ done chan struct{} }
+// has been written. whole asks for a whole exchange, whether there are news or not.
+type roundCall struct {
+	done  chan struct{}
+	whole bool
+}
 
 func newLink(env *linkEnv, row int, host string) *link {
 	return &link{
 		linkEnv: env, row: row, host: host, server: serverName(host),
 		kick: make(chan struct{}, 1), want: make(chan struct{}, 1), renew: make(chan struct{}, 1),
 		compare: make(chan struct{}, 1),
+		pace:    newPace(env.peers),
 		rounds:  make(chan *roundCall, 1),
 	}
 }

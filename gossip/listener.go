@@ -18,7 +18,7 @@ import (
 // The bounds of the listener.
 const (
 	handshakeTimeout = 5 * time.Second // TLS and hello
-	maxHandshakes    = 128             // connections that have not proved anything yet
+	maxHandshakes    = 128             // connections that have not proved anything yet; more if there are many peers
 	maxHTTP          = 16              // connections for GET /peer
 	lingerTime       = time.Second
 	lingerBytes      = 64 << 10
@@ -29,6 +29,7 @@ const (
 type listenerConfig struct {
 	ln    net.Listener
 	creds *credentials
+	peers int
 	check func(tls.ConnectionState) error
 	// session takes a connection that speaks the gossip protocol. It must call proved
 	// once the hello is done, and return when the session is over.
@@ -50,7 +51,7 @@ type listener struct {
 
 func newListener(c listenerConfig) *listener {
 	return &listener{
-		listenerConfig: c, gate: gate{max: maxHandshakes},
+		listenerConfig: c, gate: gate{max: max(maxHandshakes, 2*c.peers)},
 		httpConn: make(chan net.Conn), httpRoom: make(chan struct{}, maxHTTP),
 	}
 }

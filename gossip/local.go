@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"encoding/json"
 	"sync"
 	"time"
 )
@@ -18,9 +19,11 @@ type localState struct {
 	version   uint64
 	json      []byte
 	summaries map[string]wireSummary
-	truncated bool
-	taken     time.Time
-	taking    chan struct{} // closed when summaries that are being taken are there
+	// summariesJSON is the same, encoded; nil if that is too much.
+	summariesJSON []byte
+	truncated     bool
+	taken         time.Time
+	taking        chan struct{} // closed when summaries that are being taken are there
 }
 
 // stateJSON returns what this node tells its peers now.
@@ -61,9 +64,14 @@ func (m *Manager) takeSummaries() {
 		m.requests.Go(func() {
 			jobs, truncated := capSummaries(m.cfg.Summaries())
 			wire := encodeSummaries(jobs)
+			encoded, err := json.Marshal(wire)
+			if err != nil || len(encoded) > maxStateBytes {
+				encoded, truncated = nil, true
+			}
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.summaries, l.truncated, l.taken, l.json = wire, truncated, time.Now(), nil
+			l.summariesJSON = encoded
 			close(l.taking)
 			l.taking = nil
 		})

@@ -37,6 +37,7 @@ type Manager struct {
 	links    []*link
 
 	interval atomic.Int64 // time.Duration from one scheduled round to the next
+	turn     int          // of the peer with which the next round exchanges all; of runRounds alone
 
 	updates chan struct{}
 	dirty   chan struct{} // a new view is to be looked at for the log
@@ -141,6 +142,7 @@ func New(cfg Config) (*Manager, error) {
 	m.registry = &registry{table: m.table, counted: m.countSessions}
 	env := &linkEnv{
 		table: m.table, registry: m.registry, creds: m.creds, hello: m.hello, timeout: cfg.ConnectTimeout,
+		peers: len(cfg.Peers), dials: newTurnstile(),
 		dial: (&net.Dialer{}).DialContext, handler: m, log: m.log, join: m.join, learnt: m.learnt, count: m.count, now: cfg.Now,
 	}
 	if cfg.dial != nil {
@@ -239,7 +241,7 @@ func (m *Manager) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{cancel: cancel}
 	r.lis = newListener(listenerConfig{
-		ln: m.ln, creds: m.creds, check: func(cs tls.ConnectionState) error { return m.checkNames(cs.PeerCertificates[0]) },
+		ln: m.ln, creds: m.creds, peers: len(m.links), check: func(cs tls.ConnectionState) error { return m.checkNames(cs.PeerCertificates[0]) },
 		session: m.serveInbound,
 		http:    peerServer(m.stateJSON, m.log), log: m.log,
 	})

@@ -8,13 +8,30 @@ const (
 	paceGap   = 25 * time.Millisecond // between two
 	paceBurst = 20                    // in a row
 	paceEvery = 100 * time.Millisecond
+	// pacePeers is up to how many peers that holds. With more of them each gets its
+	// share of what one node does in all: while a large cluster converges, everybody has
+	// news for everybody, and one exchange can tell of many of them.
+	pacePeers = 8
 )
 
-// pace says when the next extra exchange may run. The zero value is ready, and full.
+// pace says when the next extra exchange may run. It begins full.
 type pace struct {
+	gap, every time.Duration
+	burst      int
+
 	spent  int // of the burst
 	filled time.Time
 	last   time.Time // the newest exchange of any kind
+}
+
+// newPace returns the pace of one of so many peers.
+func newPace(peers int) pace {
+	share := max(float64(peers)/pacePeers, 1)
+	return pace{
+		gap:   time.Duration(share * float64(paceGap)),
+		every: time.Duration(share * float64(paceEvery)),
+		burst: max(int(paceBurst/share), 2),
+	}
 }
 
 // wait returns how long the next extra exchange has to wait.
@@ -22,10 +39,10 @@ func (p *pace) wait(now time.Time) time.Duration {
 	p.refill(now)
 	var d time.Duration
 	if !p.last.IsZero() {
-		d = max(paceGap-now.Sub(p.last), 0)
+		d = max(p.gap-now.Sub(p.last), 0)
 	}
-	if p.spent >= paceBurst {
-		d = max(d, paceEvery-now.Sub(p.filled))
+	if p.spent >= p.burst {
+		d = max(d, p.every-now.Sub(p.filled))
 	}
 	return d
 }
@@ -35,13 +52,13 @@ func (p *pace) ran(now time.Time, extra bool) {
 	p.last = now
 	if extra {
 		p.refill(now)
-		p.spent = min(p.spent+1, paceBurst)
+		p.spent = min(p.spent+1, p.burst)
 	}
 }
 
 // refill gives back what has been earned since the last time.
 func (p *pace) refill(now time.Time) {
-	n := int(now.Sub(p.filled) / paceEvery)
+	n := int(now.Sub(p.filled) / p.every)
 	if n <= 0 {
 		return
 	}
@@ -49,5 +66,5 @@ func (p *pace) refill(now time.Time) {
 		p.filled = now
 		return
 	}
-	p.filled = p.filled.Add(time.Duration(n) * paceEvery)
+	p.filled = p.filled.Add(time.Duration(n) * p.every)
 }

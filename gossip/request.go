@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -19,21 +18,23 @@ const (
 
 // request is one question to a peer, on a stream of its own.
 type request struct {
-	Type    string     `json:"type"` // claim or sync
+	Type    string     `json:"type"` // claim, sync or news
 	Claim   *wireClaim `json:"claim,omitempty"`
-	Version uint64     `json:"version,omitempty"` // sync
+	Version uint64     `json:"version,omitempty"` // sync, news
 }
 
 // response answers a request.
 type response struct {
 	Error  string      `json:"error,omitempty"`
 	Answer *wireAnswer `json:"answer,omitempty"`
+	News   *wireNews   `json:"news,omitempty"`
 }
 
 // The types of requests.
 const (
 	typeClaim = "claim" // grant these firings
 	typeSync  = "sync"  // exchange with me until you have this version, then answer
+	typeNews  = "news"  // I have this version of your state: is that still it?
 )
 
 // writeMessage sends v as a 32-bit big-endian length and its JSON.
@@ -88,10 +89,15 @@ func ask(ctx context.Context, s *session, q *request) (*response, error) {
 		return nil, fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	if r.Error != "" {
-		return nil, errors.New(clean(r.Error))
+		return nil, &refusedRequest{clean(r.Error)}
 	}
 	return &r, nil
 }
+
+// refusedRequest is the error that a peer answered with.
+type refusedRequest struct{ text string }
+
+func (e *refusedRequest) Error() string { return e.text }
 
 // because prefers the end of the context as the reason of an error.
 func because(ctx context.Context, err error) error {

@@ -29,12 +29,18 @@ type rogue struct {
 // dialRogue connects to a node with a certificate for host and the given instance id.
 func dialRogue(t testing.TB, c *testCluster, to *testNode, host, instance string) *rogue {
 	t.Helper()
+	return dialWith(t, c, to, host, hello{ProtocolMin: 1, ProtocolMax: 9, Instance: instance})
+}
+
+// dialWith connects to a node with a certificate for host and says what it is told to.
+func dialWith(t testing.TB, c *testCluster, to *testNode, host string, says any) *rogue {
+	t.Helper()
 	conn := dialTLS(t, c, to, host, protoGossip)
 	r := &rogue{t: t, conn: conn}
 	if _, r.err = readHello(conn); r.err != nil {
 		return r
 	}
-	if r.err = writeHello(conn, hello{ProtocolMin: 1, ProtocolMax: 9, Instance: instance}); r.err != nil {
+	if r.err = writeAny(conn, says); r.err != nil {
 		return r
 	}
 	config := yamux.DefaultConfig()
@@ -111,6 +117,8 @@ type manners struct {
 	hello  any
 	answer []byte              // to an exchange
 	clock  func(*yamux.Stream) // serves questions for the time; nil: does not know them
+	voice  []byte              // answers every request; nil: does not know them
+	deaf   bool                // reads nothing after the hello
 }
 
 // serveManners plays a configured peer.
@@ -149,14 +157,14 @@ func serveManners(t *testing.T, c *testCluster, host string, as manners) {
 
 func (as *manners) serve(conn net.Conn, done <-chan struct{}) {
 	defer conn.Close()
-	body, err := json.Marshal(as.hello)
-	if err != nil {
-		return
-	}
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(body))), body...)); err != nil {
+	if err := writeAny(conn, as.hello); err != nil {
 		return
 	}
 	if _, err := readHello(conn); err != nil {
+		return
+	}
+	if as.deaf {
+		<-done
 		return
 	}
 	config := yamux.DefaultConfig()
@@ -196,9 +204,26 @@ func (as *manners) serve(conn net.Conn, done <-chan struct{}) {
 				if as.clock != nil {
 					as.clock(stream)
 				}
+			case kindRequest:
+				if as.voice == nil {
+					return
+				}
+				if _, err := readMessage(stream); err == nil {
+					_, _ = stream.Write(frame(as.voice))
+				}
 			}
 		})
 	}
+}
+
+// writeAny says a hello of any form.
+func writeAny(w io.Writer, says any) error {
+	body, err := json.Marshal(says)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(body))), body...))
+	return err
 }
 
 // pushed is one member in a push, in memberlist's form.

@@ -71,13 +71,14 @@ func (m *Manager) round(ctx context.Context) bool {
 	began := time.Now()
 	calls := make([]*roundCall, len(m.links))
 	for i, l := range m.links {
-		calls[i] = &roundCall{done: make(chan struct{})}
+		calls[i] = &roundCall{done: make(chan struct{}), whole: i == m.turn%len(m.links)}
 		select {
 		case l.rounds <- calls[i]:
 		case <-ctx.Done():
 			return false
 		}
 	}
+	m.turn++
 	for _, c := range calls {
 		select {
 		case <-c.done:

@@ -100,6 +100,8 @@ func (m *Manager) answer(s *session, stream *muxStream) *response {
 		return &response{Answer: encodeAnswer(r.Firings, answers)}
 	case typeSync:
 		return m.answerSync(s, q.Version)
+	case typeNews:
+		return m.answerNews(q.Version)
 	}
 	return &response{Error: "unknown type of request"}
 }
