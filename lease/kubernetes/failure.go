@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,8 +70,8 @@ func retryAfter(text string, now time.Time) (d time.Duration, ok bool) {
 	if at, err := http.ParseTime(text); err == nil {
 		return max(at.Sub(now), 0), true
 	}
-	var n int64
-	if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n < 0 || n > int64(24*time.Hour/time.Second) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > int64(24*time.Hour/time.Second) {
 		return 0, false
 	}
 	return time.Duration(n) * time.Second, true
