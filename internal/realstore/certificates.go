@@ -1,9 +1,10 @@
 package realstore
 
 import (
-	"fmt"
 	"net"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type Certificates struct {
 	CA  *pki.CA
 	dir string
-	n   int // issued so far
+	n   atomic.Int64 // written so far
 }
 
 // Files are the paths of a certificate, its key, and the certificate of the authority.
@@ -66,8 +67,7 @@ func (c *Certificates) write(tb testing.TB, pair *pki.Pair) Files {
 }
 
 func (c *Certificates) writeFiles(pair *pki.Pair) (Files, error) {
-	c.n++
-	name := filepath.Join(c.dir, fmt.Sprintf("%d", c.n))
+	name := filepath.Join(c.dir, strconv.FormatInt(c.n.Add(1), 10))
 	files := Files{Cert: name + ".pem", Key: name + "-key.pem", CA: c.caFile()}
 	return files, pair.Write(files.Cert, files.Key, false)
 }
