@@ -242,7 +242,7 @@ func TestEventStreamOnTheWire(t *testing.T) {
 	resp := a.open(ctx, "/events")
 	defer func() { _ = resp.Body.Close() }()
 	for name, want := range map[string]string{
-		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Extra": "yes", "Content-Encoding": "", "Content-Length": "",
+		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Extra": "yes", "Content-Encoding": "identity", "Content-Length": "",
 	} {
 		if got := resp.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

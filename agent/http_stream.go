@@ -73,6 +73,8 @@ func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // or nginx would collect the lines
+	// Or nginx would compress what it is told to compress, and collect the lines for that.
+	h.Set("Content-Encoding", "identity")
 	for _, header := range a.settings().headers {
 		h.Set(header.Name, header.Value)
 	}

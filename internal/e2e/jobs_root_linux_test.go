@@ -16,14 +16,6 @@ import (
 	"github.com/yacron2/yacron2/internal/testcluster"
 )
 
-// asRoot skips a test of what only root can do.
-func asRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("this needs root")
-	}
-}
-
 // A job of another user has that user's groups and none of the agent's.
 func TestJobsOfOtherUsers(t *testing.T) {
 	t.Parallel()
