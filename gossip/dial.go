@@ -13,9 +13,9 @@ import (
 // connect dials the peer, proves who both ends are, and starts a session. The host
 // name is resolved anew each time.
 func (l *link) connect(ctx context.Context) (*session, error) {
-	turn, err := l.dials.enter(ctx)
-	if err != nil {
-		return nil, err
+	turn := l.dials.enter(ctx.Done(), turnConnect)
+	if turn == nil {
+		return nil, ctx.Err()
 	}
 	defer turn.leave()
 	l.dialled = time.Now()

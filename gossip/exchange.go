@@ -15,6 +15,9 @@ func (l *link) exchange(s *session, r *roundCall) error {
 	if r != nil {
 		defer close(r.done)
 	}
+	if turn := l.trades.enter(s.ended, turnExchange); turn != nil {
+		defer turn.leave()
+	}
 	var st state
 	var err error
 	if r != nil {

@@ -50,6 +50,7 @@ type linkEnv struct {
 	peers    int // how many links there are
 	dial     dialFunc
 	dials    *turnstile
+	trades   *turnstile // of the exchanges
 	handler  sessionHandler
 	log      hclog.Logger
 	// join runs one push/pull of memberlist with the peer of a label.

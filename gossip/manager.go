@@ -142,7 +142,7 @@ func New(cfg Config) (*Manager, error) {
 	m.registry = &registry{table: m.table, counted: m.countSessions}
 	env := &linkEnv{
 		table: m.table, registry: m.registry, creds: m.creds, hello: m.hello, timeout: cfg.ConnectTimeout,
-		peers: len(cfg.Peers), dials: newTurnstile(),
+		peers: len(cfg.Peers), dials: newTurnstile(maxDials), trades: newTurnstile(maxExchanges),
 		dial: (&net.Dialer{}).DialContext, handler: m, log: m.log, join: m.join, learnt: m.learnt, count: m.count, now: cfg.Now,
 	}
 	if cfg.dial != nil {

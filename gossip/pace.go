@@ -24,9 +24,12 @@ type pace struct {
 	last   time.Time // the newest exchange of any kind
 }
 
+// paceShare returns how many times rarer than with few peers things are done for each.
+func paceShare(peers int) float64 { return max(float64(peers)/pacePeers, 1) }
+
 // newPace returns the pace of one of so many peers.
 func newPace(peers int) pace {
-	share := max(float64(peers)/pacePeers, 1)
+	share := paceShare(peers)
 	return pace{
 		gap:   time.Duration(share * float64(paceGap)),
 		every: time.Duration(share * float64(paceEvery)),

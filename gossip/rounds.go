@@ -93,13 +93,14 @@ func (m *Manager) round(ctx context.Context) bool {
 	return true
 }
 
-// announceGap is the least time between two version announcements.
+// announceGap is the least time between two version announcements, with few peers.
 const announceGap = 10 * time.Millisecond
 
 // announce tells the peers of new versions: at once over the open sessions, and for a
 // while through memberlist's gossip.
 func (m *Manager) announce(ctx context.Context) {
-	timer := time.NewTimer(announceGap)
+	gap := time.Duration(paceShare(len(m.links)) * float64(announceGap))
+	timer := time.NewTimer(gap)
 	defer timer.Stop()
 	for {
 		select {
@@ -117,7 +118,7 @@ func (m *Manager) announce(ctx context.Context) {
 				}
 			}
 		}
-		timer.Reset(announceGap)
+		timer.Reset(gap)
 		select {
 		case <-ctx.Done():
 			return

@@ -1,40 +1,43 @@
 package gossip
 
 import (
-	"context"
 	"sync"
 	"time"
 )
 
-// The dials of one node that are under way at a time, and how long one counts if it
-// does not end: peers that do not answer must not keep the others waiting.
+// What one node does at a time, and how long one thing counts if it does not end: peers
+// that do not answer must not keep the others waiting.
 const (
 	maxDials      = 8
 	turnConnect   = 500 * time.Millisecond // until there is a connection
 	turnHandshake = 3 * time.Second        // from then on
+
+	maxExchanges = 8
+	turnExchange = 500 * time.Millisecond
 )
 
-// turnstile lets a few dials in at a time. A handshake costs processor time at both
-// ends. If a node with many peers began them all at once, on machines that are too slow
-// for that, none would be done in time, and all would begin anew.
+// turnstile lets a few in at a time. A handshake or an exchange costs processor time at
+// both ends. If a node with many peers began with all of them at once, on machines that
+// are too slow for that, none would be done in time, and all would begin anew.
 type turnstile struct{ slots chan struct{} }
 
-func newTurnstile() *turnstile { return &turnstile{slots: make(chan struct{}, maxDials)} }
+func newTurnstile(n int) *turnstile { return &turnstile{slots: make(chan struct{}, n)} }
 
-// enter waits for a turn, which must be left.
-func (t *turnstile) enter(ctx context.Context) (*turn, error) {
+// enter waits for a turn, which must be left and counts for d at most. It returns nil
+// if done is closed before.
+func (t *turnstile) enter(done <-chan struct{}, d time.Duration) *turn {
 	select {
 	case t.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case <-done:
+		return nil
 	}
 	u := &turn{}
 	u.free = sync.OnceFunc(func() { <-t.slots })
-	u.timer = time.AfterFunc(turnConnect, u.free)
-	return u, nil
+	u.timer = time.AfterFunc(d, u.free)
+	return u
 }
 
-// turn is the place of one dial.
+// turn is the place of one that was let in.
 type turn struct {
 	timer *time.Timer
 	free  func()

@@ -10,14 +10,11 @@ import (
 // A few dials at a time; those that take too long count no more.
 func TestTurnstile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := newTurnstile()
+		x := newTurnstile(maxDials)
 		began := time.Now()
 		enter := func(want time.Duration) *turn {
 			t.Helper()
-			u, err := x.enter(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := x.enter(nil, turnConnect)
 			if took := time.Since(began); took != want {
 				t.Errorf("let in after %v, want %v", took, want)
 			}
@@ -29,7 +26,7 @@ func TestTurnstile(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
-		if _, err := x.enter(ctx); err == nil {
+		if x.enter(ctx.Done(), turnConnect) != nil {
 			t.Error("one too many")
 		}
 		first[0].leave()
