@@ -15,7 +15,7 @@ export const healths = {
   lost: { label: 'Lost', glyph: '?', rank: 2 },
   pending: { label: 'Pending', glyph: '◔', rank: 3 },
   cancelled: { label: 'Cancelled', glyph: '⊘', rank: 4 },
-  paused: { label: 'Paused', glyph: '⏸', rank: 5 },
+  paused: { label: 'Paused', glyph: '‖', rank: 5 },
   ok: { label: 'OK', glyph: '●', rank: 6 },
   disabled: { label: 'Disabled', glyph: '◌', rank: 7 },
 };
