@@ -5,11 +5,8 @@ import (
 	"context"
 	"image"
 	"image/color"
-	"image/color/palette"
 	"image/png"
-	"maps"
 	"os"
-	"slices"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -37,9 +34,12 @@ func (p *Page) Picture(file string) {
 	}
 }
 
-// indexed returns a picture of no more than 32 colours: those that are there most often.
-// Pages have few colours, and many shades of them at the edges of letters, where nobody
-// sees a difference.
+// maxColours is how many colours a picture may have. Pages have few, and many shades of
+// them at the edges of letters, where nobody sees a difference.
+const maxColours = 32
+
+// indexed returns a picture of no more than maxColours colours. Each is the one of those
+// left that weighs most: by how often it is there, and how far it is from those before it.
 func indexed(from image.Image) *image.Paletted {
 	count := map[color.RGBA]int{}
 	b := from.Bounds()
@@ -48,22 +48,25 @@ func indexed(from image.Image) *image.Paletted {
 			count[color.RGBAModel.Convert(from.At(x, y)).(color.RGBA)]++
 		}
 	}
-	often := slices.SortedFunc(maps.Keys(count), func(x, y color.RGBA) int {
-		if count[x] != count[y] {
-			return count[y] - count[x]
-		}
-		return int(x.R)<<16 + int(x.G)<<8 + int(x.B) - (int(y.R)<<16 + int(y.G)<<8 + int(y.B))
-	})
-	const most = 32
 	var colours color.Palette
-	for _, c := range often[:min(len(often), most)] {
-		colours = append(colours, c)
+	away := map[color.RGBA]int{} // distance to the nearest of colours
+	for c := range count {
+		away[c] = 1
 	}
-	if len(often) > most {
-		// The rarest of them give way to some from everywhere, so that each shade finds
-		// one that is near.
-		rare := spread()
-		copy(colours[most-len(rare):], rare)
+	for range min(maxColours, len(count)) {
+		var next color.RGBA
+		most := 0
+		for c, n := range count {
+			if weight := n * away[c]; weight > most || weight == most && code(c) < code(next) {
+				next, most = c, weight
+			}
+		}
+		colours = append(colours, next)
+		for c := range count {
+			if d := distance(c, next); d < away[c] || len(colours) == 1 {
+				away[c] = d
+			}
+		}
 	}
 	to := image.NewPaletted(b, colours)
 	nearest := make(map[color.RGBA]uint8, len(count))
@@ -78,11 +81,11 @@ func indexed(from image.Image) *image.Paletted {
 	return to
 }
 
-// spread returns some colours from everywhere.
-func spread() color.Palette {
-	var some color.Palette
-	for i := 0; i < len(palette.Plan9); i += 32 {
-		some = append(some, palette.Plan9[i])
-	}
-	return some
+// code gives colours an order.
+func code(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }
+
+// distance is the square of how far two colours are apart.
+func distance(a, b color.RGBA) int {
+	r, g, l := int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B)
+	return r*r + g*g + l*l
 }
