@@ -1,11 +1,14 @@
 // Command benchtable runs go test with the arguments that it is given and prints all
-// benchmarks of all packages as one table, a column per unit.
+// benchmarks of all packages as one table, a column per unit, with what the machine itself
+// takes for processes, disk and network as its first rows.
 package main
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
+	"time"
 )
 
 func main() {
@@ -31,6 +34,12 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "benchtable:", readErr)
 		return 1
 	}
+	// Measured when the benchmarks have ended, so that neither disturbs the other.
+	if lerr := t.addLimits(limits()); lerr != nil {
+		fmt.Fprintln(os.Stderr, "benchtable:", lerr)
+		return 1
+	}
+	fmt.Println(here())
 	if werr := t.write(os.Stdout); werr != nil {
 		fmt.Fprintln(os.Stderr, "benchtable:", werr)
 		return 1
@@ -40,4 +49,14 @@ func run(args []string) int {
 		return max(cmd.ProcessState.ExitCode(), 1)
 	}
 	return 0
+}
+
+// here says when and on what this is run.
+func here() string {
+	cpuinfo, err := os.Open("/proc/cpuinfo")
+	if err != nil { // no Linux
+		return describe(time.Now(), strings.NewReader(""))
+	}
+	defer cpuinfo.Close()
+	return describe(time.Now(), cpuinfo)
 }
