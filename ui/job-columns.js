@@ -94,7 +94,7 @@ export const columns = [
     },
   },
   {
-    id: 'job', label: 'Job', least: 12, grow: 2.6, sort: 'name', fixed: true,
+    id: 'job', label: 'Job', least: 10, grow: 2.6, sort: 'name', fixed: true,
     make: (cell) => cell.append(isolated('', 'name'), isolated('', 'command mono')),
     draw(cell, { job }) {
       setText(part(cell, 0), job.name);
@@ -133,7 +133,7 @@ export const columns = [
     draw: (cell, entry) => setText(cell, frame(entry)),
   },
   {
-    id: 'last', label: 'Last run', least: 9.6, grow: .7, sort: 'last',
+    id: 'last', label: 'Last run', least: 8.8, grow: .8, sort: 'last',
     make: (cell) => cell.append(h('span', {}), h('span', { class: 'chip', hidden: true })),
     draw(cell, entry) {
       const text = badge(entry);

@@ -24,7 +24,7 @@ export class JobView extends HTMLElement {
   #sort = h('select', { 'aria-label': 'Sort by', 'data-testid': 'sort-select', onchange: () => this.set({ sort: this.#sort.value, descending: false }) },
     ...Object.entries(sorts).map(([id, { label }]) => h('option', { value: id }, label)));
   #count = h('span', { class: 'dim shown', 'aria-live': 'polite' });
-  #failing = button('Run failing', () => openMitigation(store.list().filter((entry) => entry.failing).map((entry) => entry.job.name)), { hidden: true, title: 'Start the jobs that fail, one after the other', 'data-testid': 'run-failing' });
+  #failing = button('Run failing', () => openMitigation(store.list().filter((entry) => entry.failing).map((entry) => entry.job.name)), { class: 'wide-only', hidden: true, title: 'Start the jobs that fail, one after the other', 'data-testid': 'run-failing' });
   #columns = h('div', { class: 'menu', popover: 'auto', id: 'column-menu', role: 'group', 'aria-label': 'Columns' });
 
   connectedCallback() {
