@@ -180,6 +180,7 @@ func (l *loader) assemble(roots []*file) *Config {
 	cfg.Web = l.web(sections["web"].node)
 	cfg.Cluster = cluster
 	l.clusterAt = sections["cluster"].at
+	l.leaseRoom(cluster, cfg.Jobs)
 	for path := range l.watched {
 		cfg.Files = append(cfg.Files, path)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -181,6 +182,28 @@ cluster:
 	}
 	if cfg.JobSetID != JobSetID(cfg.Jobs) {
 		t.Errorf("job-set id %s", cfg.JobSetID)
+	}
+}
+
+// A Lease has room for the claims of so many jobs, whatever else there is.
+func TestRoomOfALease(t *testing.T) {
+	jobs := func(leaders, others int) string {
+		var b strings.Builder
+		b.WriteString("cluster: {backend: kubernetes}\njobs:\n")
+		for i := range leaders + others {
+			policy := "Leader"
+			if i >= leaders {
+				policy = "PreferLeader"
+			}
+			fmt.Fprintf(&b, "  - {name: j%d, command: x, schedule: '@daily', clusterPolicy: %s}\n", i, policy)
+		}
+		return b.String()
+	}
+	mustLoad(t, testHost{}, yamlFile(jobs(MaxLeaseJobs, 1)))
+	_, problems := loadFiles(t, testHost{}, yamlFile(jobs(MaxLeaseJobs+1, 0)))
+	if len(problems) == 0 || problems[0].Key != "cluster.backend" ||
+		!strings.Contains(problems[0].Message, "room for the claims of 10000 jobs with clusterPolicy Leader, and there are 10001") {
+		t.Errorf("one job more: %v", problems)
 	}
 }
 

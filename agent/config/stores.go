@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler"
 )
 
 var (
@@ -92,6 +95,26 @@ func (r *clusterReader) leaseTimes(b *node, duration, renew, retry int) {
 	}
 	if duration > renew && retry < renew && renew+retry >= duration {
 		fail("leaseDurationSeconds", rd+" plus "+rp+" must be below "+d+values)
+	}
+}
+
+// MaxLeaseJobs is how many jobs of the policy Leader the claims in a Lease have room for.
+const MaxLeaseJobs = 10_000
+
+// leaseRoom checks that a Lease can keep the claims of all jobs.
+func (l *loader) leaseRoom(cluster *Cluster, jobs []*scheduler.Job) {
+	if cluster == nil || cluster.Kubernetes == nil {
+		return
+	}
+	n := 0
+	for _, job := range jobs {
+		if job != nil && job.Enabled && job.ClusterPolicy == election.Leader {
+			n++
+		}
+	}
+	if n > MaxLeaseJobs {
+		l.fail(l.clusterAt, "cluster.backend", "a Lease of Kubernetes has room for the claims of "+strconv.Itoa(MaxLeaseJobs)+" jobs with clusterPolicy Leader, and there are "+strconv.Itoa(n),
+			"give some of them another clusterPolicy, or use another backend")
 	}
 }
 

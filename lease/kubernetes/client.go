@@ -99,17 +99,17 @@ func (c *client) do(ctx context.Context, v verb, l *coordination.Lease) (answer,
 		request.Header.Set("Content-Type", "application/json")
 	}
 	sent := time.Now()
-	resp, text, err := c.send(ctx, request)
+	r, err := c.send(ctx, request)
 	if err != nil {
 		return answer{}, c.broken(ctx, v, err, time.Since(sent), stage(at.Load()))
 	}
 	a := answer{sent: sent}
-	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
-		return a, c.refused(v, resp, text)
+	a.date, _ = http.ParseTime(r.header.Get("Date"))
+	if r.code != http.StatusOK && r.code != http.StatusCreated {
+		return a, c.refused(v, r)
 	}
 	lease := new(coordination.Lease)
-	if err := json.Unmarshal(text, lease); err != nil {
+	if err := json.Unmarshal(r.body, lease); err != nil {
 		return a, fmt.Errorf("the answer of the API server %s is no Lease: %w", c.server(), err)
 	}
 	if lease.Name != c.name || lease.ResourceVersion == "" {
@@ -119,8 +119,15 @@ func (c *client) do(ctx context.Context, v verb, l *coordination.Lease) (answer,
 	return a, nil
 }
 
+// reply is an answer as it was received.
+type reply struct {
+	code   int
+	header http.Header
+	body   []byte
+}
+
 // send sends a request and reads the answer.
-func (c *client) send(ctx context.Context, request *http.Request) (*http.Response, []byte, error) {
+func (c *client) send(ctx context.Context, request *http.Request) (reply, error) {
 	if !c.credentials.plugin {
 		return c.exchange(request)
 	}
@@ -129,38 +136,37 @@ func (c *client) send(ctx context.Context, request *http.Request) (*http.Respons
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return reply{}, ctx.Err()
 	}
 	type result struct {
-		resp *http.Response
-		body []byte
-		err  error
+		reply reply
+		err   error
 	}
 	done := make(chan result, 1)
 	c.requests.Go(func() {
 		defer func() { <-c.slots }()
-		resp, body, err := c.exchange(request)
-		done <- result{resp, body, err}
+		r, err := c.exchange(request)
+		done <- result{r, err}
 	})
 	select {
 	case r := <-done:
-		return r.resp, r.body, r.err
+		return r.reply, r.err
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return reply{}, ctx.Err()
 	}
 }
 
-func (c *client) exchange(request *http.Request) (*http.Response, []byte, error) {
+func (c *client) exchange(request *http.Request) (reply, error) {
 	resp, err := c.http.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return reply{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = errors.New("its answer is too long")
 	}
-	return resp, body, err
+	return reply{code: resp.StatusCode, header: resp.Header, body: body}, err
 }
 
 // close gives the connections back. Requests that wait for a plugin end first, for which

@@ -47,16 +47,16 @@ type refusal struct {
 }
 
 // refused reads an answer that is not the Lease.
-func (c *client) refused(v verb, resp *http.Response, body []byte) *refusal {
-	r := &refusal{verb: v, name: c.name, namespace: c.namespace, server: c.server(), code: resp.StatusCode}
+func (c *client) refused(v verb, got reply) *refusal {
+	r := &refusal{verb: v, name: c.name, namespace: c.namespace, server: c.server(), code: got.code}
 	var status meta.Status
-	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
+	if json.Unmarshal(got.body, &status) == nil && status.Kind == "Status" {
 		r.reason, r.message = string(status.Reason), oneLine(status.Message)
 		if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 			r.retryAfter = time.Duration(d.RetryAfterSeconds) * time.Second
 		}
 	}
-	if d, ok := retryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
+	if d, ok := retryAfter(got.header.Get("Retry-After"), time.Now()); ok {
 		r.retryAfter = d
 	}
 	return r
