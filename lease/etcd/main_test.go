@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := testcluster.Main(m, "8")
+	code := testcluster.Main(m, "6")
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -27,6 +27,9 @@ type Cluster struct {
 	ledger ledger
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	// tampered: somebody takes the record away from a holder that is in good health. It
+	// may take itself for the leader until it hears of it, but is given nothing any more.
+	tampered atomic.Bool
 }
 
 // Node is one of them.
@@ -153,9 +156,10 @@ func (c *Cluster) work(ctx context.Context, n *Node) {
 			continue
 		}
 		batch := slices.DeleteFunc(due(time.Now()), func(f election.Firing) bool { return settled[f] })
+		newest := c.ledger.newest()
 		for i, v := range n.Manager.Claim(ctx, batch) {
 			if v.Outcome == election.Granted {
-				c.ledger.give(batch[i], n.InstanceID, v.Token)
+				c.ledger.give(batch[i], n.InstanceID, v.Token, newest)
 			}
 			settled[batch[i]] = v.Outcome != election.Pending
 		}
@@ -189,7 +193,7 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-tick.C:
 		}
 		first := c.leaders()
-		if len(first) < 2 {
+		if len(first) < 2 || c.tampered.Load() {
 			continue
 		}
 		second := c.leaders()
@@ -289,11 +293,25 @@ type ledger struct {
 	mu     sync.Mutex
 	given  map[election.Firing]string
 	tokens map[uint64]string
+	top    uint64 // the highest token that was given anything
 }
 
-func (l *ledger) give(f election.Firing, instance string, token uint64) {
+// newest is the highest token that was given anything so far.
+func (l *ledger) newest() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.top
+}
+
+// give notes a firing that was given to a process. newest is what it was when the process
+// asked: from then on no older holder may be given anything.
+func (l *ledger) give(f election.Firing, instance string, token, newest uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if token < newest {
+		l.t.Errorf("%s was given %s at %s with the token %d, after one with %d", instance, f.Job, f.At.Format(time.TimeOnly), token, newest)
+	}
+	l.top = max(l.top, token)
 	if other, taken := l.given[f]; taken && other != instance {
 		l.t.Errorf("%s at %s was given to %s and to %s", f.Job, f.At.Format(time.TimeOnly), other, instance)
 	}

@@ -42,6 +42,7 @@ func testOutage(t *testing.T, s *Setup, begin, end func()) {
 // Somebody takes the record away, again and again: what was given stays given.
 func testHarmed(t *testing.T, s *Setup, harm func(testing.TB)) {
 	c := Start(t, s, 5, nil)
+	c.tampered.Store(true)
 	for range 5 {
 		c.AwaitLeader()
 		c.AwaitFirings()
