@@ -70,7 +70,7 @@ function connectionAlerts() {
   if (store.link === 'paused') {
     return [{ id: 'paused-banner', kind: 'warning', title: 'Paused', text: 'The page does not follow the agent: what it shows gets old.' }];
   }
-  if (!store.loaded && store.link === 'lost') {
+  if (!store.loaded && (store.link === 'lost' || store.linkError)) {
     return [{ id: 'stale-banner', kind: 'alarm', title: 'NO SIGNAL', text: `${store.linkError || 'the agent does not answer'}. Trying again.` }];
   }
   if (store.loaded && (store.link === 'lost' || store.stale)) {

@@ -3,7 +3,8 @@
 (function () {
   try {
     const theme = JSON.parse(localStorage.getItem('yacron2.theme') || '"system"');
-    document.documentElement.dataset['theme'] = theme;
+    // Who asks the system for more contrast gets it here, too.
+    document.documentElement.dataset['theme'] = theme === 'system' && matchMedia('(prefers-contrast: more)').matches ? 'contrast' : theme;
   } catch {
     document.documentElement.dataset['theme'] = 'system';
   }

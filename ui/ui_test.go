@@ -58,6 +58,22 @@ func TestWeight(t *testing.T) {
 	}
 }
 
+// A module is asked for as soon as the page is there, not when the one before it has come
+// and named it: over a slow line each of these steps would be seen.
+func TestModulesArePreloaded(t *testing.T) {
+	page, err := files.ReadFile(Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range load(t, false) {
+		link := `<link rel="modulepreload" href="ui/` + name + `">`
+		script := `src="ui/` + name + `"`
+		if path.Ext(name) == ".js" && !strings.Contains(string(page), link) && !strings.Contains(string(page), script) {
+			t.Errorf("%s has no %s", Index, link)
+		}
+	}
+}
+
 func theSite(t testing.TB) *Site {
 	t.Helper()
 	s, err := New()
