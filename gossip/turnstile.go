@@ -9,11 +9,11 @@ import (
 // that do not answer must not keep the others waiting.
 const (
 	maxDials      = 8
-	turnConnect   = 500 * time.Millisecond // until there is a connection
-	turnHandshake = 3 * time.Second        // from then on
+	turnConnect   = time.Second     // until there is a connection
+	turnHandshake = 5 * time.Second // from then on
 
 	maxExchanges = 8
-	turnExchange = 500 * time.Millisecond
+	turnExchange = 2 * time.Second
 )
 
 // turnstile lets a few in at a time. A handshake or an exchange costs processor time at
