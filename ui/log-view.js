@@ -31,6 +31,8 @@ export class LogView extends HTMLElement {
   /** @type {AbortController|null} */
   #reading = null;
   #ended = false;
+  /** The newest finished run when that was looked at last. */
+  #known = '';
   /** @type {[LogLine, number][]} lines that wait for the next frame */
   #waiting = [];
   /** @type {((text: string) => boolean)|null} */
@@ -123,6 +125,7 @@ export class LogView extends HTMLElement {
     const { signal } = reading;
     const job = this.#job;
     this.#ended = false;
+    this.#known = store.entries.get(job)?.job.last_run?.run_id ?? '';
     while (!signal.aborted) {
       try {
         const reason = await api.logs(job, {
@@ -176,9 +179,17 @@ export class LogView extends HTMLElement {
     }
   }
 
-  /** Goes on with the next run, once there is one. */
+  /** Goes on with the next run, once there is one: a short one may be over by then. */
   #again() {
-    if (!this.#ended || !this.#job || !store.entries.get(this.#job)?.job.running) {
+    const job = store.entries.get(this.#job)?.job;
+    if (!this.#ended || !job) {
+      return;
+    }
+    const newest = job.last_run?.run_id ?? '';
+    // The id of a line begins with that of its run.
+    const over = newest !== this.#known && newest !== this.#lastID.replace(/-\d+$/, '');
+    this.#known = newest;
+    if (!job.running && !over) {
       return;
     }
     if (this.#lines.length > 0) {

@@ -82,7 +82,8 @@ func TestFollowLog(t *testing.T) {
 	if _, _, code := n.Command("job", "run", "talk"); code != 0 {
 		t.Fatalf("job run: exit code %d", code)
 	}
-	p.Await("the lines of two runs, or of the second alone", `(text('`+logView+`').match(/last line/g) ?? []).length >= 1 && (text('`+drawer+`').match(/first line/g) ?? []).length >= 1`)
+	p.Await("the lines of both runs", `['first line', 'last line'].every((line) => text(`+browser.Quote(logView)+`).split(line).length === 3)`)
+	p.SeeText(logView, "end of run output")
 }
 
 // Without captured streams the log says so, and what to set.
