@@ -18,7 +18,7 @@ func TestLeaderGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onEach(t, func(t *testing.T, build maker) {
+			onEach(t, false, func(t *testing.T, build maker) {
 				w := build(t, fastest, ticks)
 				w.Start()
 				for range 2 {
@@ -41,7 +41,7 @@ func TestLeaderGoes(t *testing.T) {
 // The way between the leader and the store is cut. It hands its Leader jobs to another
 // node and goes on with PreferLeader jobs.
 func TestLeaderCutOff(t *testing.T) {
-	onEach(t, func(t *testing.T, build maker) {
+	onEach(t, false, func(t *testing.T, build maker) {
 		w := build(t, fastest, ticks)
 		w.Start()
 		leader := w.awaitLeader(t, w.Nodes...)
@@ -63,7 +63,7 @@ func TestLeaderCutOff(t *testing.T) {
 // The store is killed, then frozen. While it is away no Leader job runs and every node
 // runs PreferLeader jobs; when it is back one node leads.
 func TestStoreGoes(t *testing.T) {
-	onEach(t, func(t *testing.T, build maker) {
+	onEach(t, true, func(t *testing.T, build maker) {
 		w := build(t, fastest, ticks)
 		w.Start()
 		for _, outage := range []struct{ begin, end func() }{{w.kill, w.start}, {w.pause, w.resume}} {

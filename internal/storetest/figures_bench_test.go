@@ -31,13 +31,13 @@ func report(b *testing.B, times []time.Duration) {
 
 // onEachSpeed runs a benchmark on each store, with its default settings and with the
 // fastest.
-func onEachSpeed(b *testing.B, bench func(b *testing.B, w *world)) {
+func onEachSpeed(b *testing.B, harmed bool, bench func(b *testing.B, w *world)) {
 	b.Helper()
 	for _, name := range []string{"etcd", "kubernetes"} {
 		for _, s := range []speed{byDefault, fastest} {
 			b.Run(fmt.Sprintf("%s/%s", name, s), func(b *testing.B) {
 				for b.Loop() {
-					w := makers()[name](b, s, ticks)
+					w := makers(harmed)[name](b, s, ticks)
 					w.Start()
 					bench(b, w)
 					w.check(b)
@@ -50,12 +50,12 @@ func onEachSpeed(b *testing.B, bench func(b *testing.B, w *world)) {
 // From the SIGKILL of the leader until both others see the next one. The goal is the
 // lease's duration and one retry.
 func BenchmarkKilledLeader(b *testing.B) {
-	onEachSpeed(b, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL) })
+	onEachSpeed(b, false, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL) })
 }
 
 // The same for a leader that is told to stop. The goal is half a second.
 func BenchmarkStoppedLeader(b *testing.B) {
-	onEachSpeed(b, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM) })
+	onEachSpeed(b, false, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM) })
 }
 
 func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
@@ -79,7 +79,7 @@ func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
 // From the start of a store that was killed, and was away for longer than a lease lasts,
 // until one node leads. The goal is the lease's duration.
 func BenchmarkRestartedStore(b *testing.B) {
-	onEachSpeed(b, func(b *testing.B, w *world) {
+	onEachSpeed(b, true, func(b *testing.B, w *world) {
 		var times []time.Duration
 		for range repetitions {
 			w.awaitRuns(b, leaderJob, w.awaitLeader(b, w.Nodes...))
@@ -109,7 +109,7 @@ func BenchmarkLoadOnStore(b *testing.B) {
 		for _, perMinute := range []int{0, 1020} {
 			b.Run(name+"/"+strconv.Itoa(perMinute), func(b *testing.B) {
 				for b.Loop() {
-					w := makers()[name](b, byDefault, func(testcluster.Journal) []testcluster.Job { return load(perMinute) })
+					w := makers(false)[name](b, byDefault, func(testcluster.Journal) []testcluster.Job { return load(perMinute) })
 					w.Start()
 					benchmarkLoad(b, w)
 				}

@@ -43,16 +43,22 @@ func ticks(j testcluster.Journal) []testcluster.Job {
 	}
 }
 
-// maker makes a world with a store of its own.
+// maker makes a world.
 type maker func(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world
 
-// makers are the stores by name.
-func makers() map[string]maker { return map[string]maker{"etcd": onEtcd, "kubernetes": onKubernetes} }
+// makers are the stores by name. harmed are those of tests that harm the store, and so
+// need one of their own; others share what takes long to start.
+func makers(harmed bool) map[string]maker {
+	if harmed {
+		return map[string]maker{"etcd": onEtcd, "kubernetes": onKubernetes}
+	}
+	return map[string]maker{"etcd": onEtcd, "kubernetes": onSharedKubernetes}
+}
 
 // onEach runs a test on each store.
-func onEach(t *testing.T, test func(t *testing.T, build maker)) {
+func onEach(t *testing.T, harmed bool, test func(t *testing.T, build maker)) {
 	t.Helper()
-	for name, build := range makers() {
+	for name, build := range makers(harmed) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, build)
@@ -86,7 +92,11 @@ func onKubernetes(tb testing.TB, s speed, jobs func(testcluster.Journal) []testc
 	return onServer(tb, realstore.StartAPIServer(tb), s, jobs)
 }
 
-// onServer makes a world on a server that others may use at the same time.
+func onSharedKubernetes(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
+	tb.Helper()
+	return onServer(tb, kube.Get(tb), s, jobs)
+}
+
 func onServer(tb testing.TB, server *realstore.APIServer, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
 	tb.Helper()
 	n := server.Namespace(tb)
