@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"internal/netcluster":      {"api", "gossip/votes", "internal/testcluster"},
 	"internal/e2e":             {},
 	"internal/simcluster":      {},
+	"internal/soak":            {},
 	"internal/storetest":       {},
 	"internal/uitest":          {},
 	"internal/nettest":         {},
@@ -85,7 +86,7 @@ var testsMayImport = map[string][]string{
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is
 	"lease/etcd":           {"lease/leasetest", "internal/realstore", "internal/testcluster"},
 	"lease/kubernetes":     {"lease/leasetest", "internal/realstore", "internal/testcluster"},
-	"lease/consul":         {"lease/leasetest", "internal/realstore", "internal/testcluster"},
+	"lease/consul":         {"lease/leasetest", "internal/consuldouble", "internal/realstore", "internal/testcluster"},
 	"internal/e2e":         {"internal/testcluster", "internal/netcluster", "internal/smtptest", "api", "election"},
 	"internal/storetest":   {"internal/testcluster", "internal/realstore", "internal/consuldouble", "api"},
 	"internal/nettest":     {"internal/testcluster", "internal/netcluster", "api", "election"},
