@@ -209,7 +209,7 @@ func (w *world) oneShots() string {
 func (w *world) handedOver() string {
 	end := w.sc.Length + w.sc.Calm - simDeadline - time.Second
 	for _, f := range w.unrun(converging, end) {
-		if !w.died(f) {
+		if !w.died(f) && len(w.ledger.votes[f]) < 2 {
 			return "lost in a hand-over: " + w.tell(f)
 		}
 	}
@@ -219,6 +219,9 @@ func (w *world) handedOver() string {
 		for _, x := range w.ledger.lives {
 			if x.to != 0 && at > x.to-3*time.Second && at < x.to+2*time.Second {
 				most = 2 // its successor can't know whether it ran that
+			}
+			if x.stop != 0 && at > x.stop-1500*time.Millisecond && at < x.stop+time.Second {
+				most = 2 // likewise
 			}
 			if at > x.from-time.Second && at < x.from+4*time.Second {
 				least = 0 // its rightful owner is held

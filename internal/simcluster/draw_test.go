@@ -2,6 +2,8 @@ package simcluster
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -79,6 +81,7 @@ func drawRestarts(t *rapid.T) scenario {
 	sc := drawScenario(t)
 	sc.N = rapid.IntRange(2, 4).Draw(t, "few nodes")
 	sc.Free, sc.Loss, sc.Delay = 1<<9-1, 0, 20*time.Millisecond
+	sc.Durable = rapid.SampledFrom([]uint{0, 1<<9 - 1}).Draw(t, "all durable")
 	sc.Offsets, sc.Faults = nil, nil
 	for i := range sc.N {
 		sc.Offsets = append(sc.Offsets, rapid.SampledFrom([]time.Duration{-farOff, farOff}).Draw(t, fmt.Sprintf("clock %d", i))*time.Millisecond)
@@ -101,7 +104,11 @@ func drawStepBack(t *rapid.T) scenario {
 	sc := drawScenario(t)
 	sc.N = rapid.IntRange(1, 4).Draw(t, "few nodes")
 	sc.Offsets, sc.Faults = drawClocks(t, sc.N), nil
-	sc.StepBack = rapid.UintRange(1, 1<<sc.N-1).Draw(t, "clocks that go back")
+	sc.Free, sc.Loss, sc.Delay = 1<<9-1, 0, min(sc.Delay, 100*time.Millisecond)
+	sc.StepBack = 1<<sc.N - 1
+	if rapid.Bool().Draw(t, "some clocks only") {
+		sc.StepBack = rapid.UintRange(1, 1<<sc.N-1).Draw(t, "clocks that go back")
+	}
 	for range rapid.IntRange(0, 4).Draw(t, "reloads") {
 		f := drawFault(t, sc)
 		if f.Kind == faultCrash && sc.Durable>>f.A&1 == 1 || f.Kind == faultCut || f.Kind == faultFreeze {
@@ -166,12 +173,68 @@ func drawTwins(t *rapid.T) scenario {
 	return sc
 }
 
-// drawAny draws a run of any kind.
+// drawNames draws a run in which the name of one machine leads to another one for long.
+func drawNames(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(4, 6).Draw(t, "nodes with names")
+	sc.Offsets, sc.Faults, sc.Loss = drawClocks(t, sc.N), nil, 0
+	sc.Delay = min(sc.Delay, 100*time.Millisecond)
+	sc.Free = 1<<9 - 1
+	f := drawFault(t, sc)
+	f.Kind, f.B, f.At, f.Last = faultName, (f.A+1+f.B%(sc.N-1))%sc.N, 0, sc.Length
+	sc.Faults = append(sc.Faults, f)
+	return sc
+}
+
+// drawFreezes draws a run in which processes are frozen for longer than firings may be
+// late, in the middle of what they do.
+func drawFreezes(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(1, 4).Draw(t, "few nodes")
+	sc.Offsets, sc.Faults = make([]time.Duration, sc.N), nil
+	sc.Loss, sc.Delay = 0, 100*time.Millisecond
+	sc.Length = 16 * time.Second
+	for i := range sc.N {
+		at := time.Duration(rapid.SampledFrom([]int{4, 6}).Draw(t, "instant"))*time.Second + drawMillis(t, "after", 1, 100)
+		sc.Faults = append(sc.Faults, fault{Kind: faultFreeze, A: i, At: at, Last: drawMillis(t, "for", 8000, 10000)})
+	}
+	return sc
+}
+
+// drawReloads draws a run in which jobs are reloaded, and clocks go back over what was
+// claimed, or nobody could claim anything for a while.
+func drawReloads(t *rapid.T) scenario {
+	sc := drawScenario(t)
+	sc.N = rapid.IntRange(1, 3).Draw(t, "few nodes")
+	sc.Offsets, sc.Faults, sc.Free = make([]time.Duration, sc.N), nil, 0
+	sc.Loss, sc.Delay = 0, 20*time.Millisecond
+	at := drawMillis(t, "reload", 6000, 7000)
+	sc.Faults = append(sc.Faults, fault{Kind: faultRoll, Version: rapid.SampledFrom([]int{1, 3}).Draw(t, "version"), At: at, Last: 100 * time.Millisecond})
+	if rapid.Bool().Draw(t, "clocks") {
+		for i := range sc.N {
+			sc.Faults = append(sc.Faults, fault{Kind: faultClock, A: i, By: -drawMillis(t, "by", 4000, 6000), At: at + drawMillis(t, "then", 200, 2000), Last: sc.Length})
+		}
+		return sc
+	}
+	for i := range sc.N {
+		sc.Faults = append(sc.Faults, fault{Kind: faultPartition, Mask: 1 << i, At: 3500 * time.Millisecond, Last: at - 3*time.Second})
+	}
+	return sc
+}
+
+// kinds are the kinds of runs, by name.
+var kinds = map[string]func(*rapid.T) scenario{
+	"any": drawScenario, "restarts": drawRestarts, "back": drawStepBack, "clocks": drawWildClocks, "resize": drawResize,
+	"joiners": drawJoiners, "twins": drawTwins, "names": drawNames, "freezes": drawFreezes, "reloads": drawReloads,
+}
+
+// drawAny draws a run of any kind, or of that which a mutant is looked for with.
 func drawAny(t *rapid.T) scenario {
-	draw := rapid.SampledFrom([]func(*rapid.T) scenario{
-		drawScenario, drawScenario, drawRestarts, drawStepBack, drawWildClocks, drawResize, drawJoiners, drawTwins,
-	}).Draw(t, "kind of run")
-	return draw(t)
+	if draw := kinds[os.Getenv(kindVariable)]; draw != nil {
+		return draw(t)
+	}
+	names := append(slices.Sorted(maps.Keys(kinds)), "any", "any")
+	return kinds[rapid.SampledFrom(names).Draw(t, "kind of run")](t)
 }
 
 // drawHealing draws a run in which everything goes wrong for a while, and then all is
@@ -196,6 +259,7 @@ func drawHealing(t *rapid.T) scenario {
 func drawChanges(t *rapid.T) scenario {
 	sc := drawScenario(t)
 	sc.N = rapid.IntRange(3, 7).Draw(t, "enough nodes")
+	sc.Orderly = true
 	sc.Free, sc.Loss, sc.Delay = 0, 0, 20*time.Millisecond
 	// Clocks agree: two nodes that both lead when it is the same time for them run a
 	// PreferLeader job twice.
@@ -210,5 +274,10 @@ func drawChanges(t *rapid.T) scenario {
 	}
 	sc.Length = 44 * time.Second
 	sc.Calm = simDeadline + 3*time.Second
+	if sc.Long = rapid.Bool().Draw(t, "long runs"); sc.Long {
+		// The first one to stop takes longer for it than firings may be late.
+		sc.Faults = sc.Faults[:2]
+		sc.Faults[0].Last, sc.Faults[1].At = 16*time.Second, sc.Faults[1].At+10*time.Second
+	}
 	return sc
 }

@@ -98,7 +98,11 @@ func (w *world) inflict(f fault) {
 			m.start()
 		})
 	case faultStop:
-		w.plan(f.At, func() { m.stop(min(2*time.Second, f.Last)) })
+		limit := 2 * time.Second
+		if w.sc.Long {
+			limit = 12 * time.Second
+		}
+		w.plan(f.At, func() { m.stop(min(limit, f.Last)) })
 		w.plan(f.At+f.Last, m.start)
 	case faultFreeze:
 		w.plan(f.At, func() { m.freeze(f.Last) })

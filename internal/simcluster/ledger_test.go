@@ -35,6 +35,7 @@ type life struct {
 	machine  int
 	instance string
 	from, to time.Duration // to is 0 while it lives
+	stop     time.Duration // when it was told to stop; 0: never
 	idle     []span        // when it was frozen
 	set      bool          // its clock was set
 	version  []change
@@ -56,6 +57,7 @@ type ledger struct {
 	retries  map[string]launch            // by firing and attempt
 	boots    map[string][]launch          // by job-set id
 	losses   map[election.Firing][]record
+	requests map[string]bool                               // by instance and firing
 	votes    map[election.Firing]map[string]int            // holders, and by how many machines
 	refused  map[election.Firing]map[election.Refusal]uint // machines, the newest answer of each
 	final    map[string]map[election.Firing]election.Outcome
@@ -70,7 +72,7 @@ type ledger struct {
 func newLedger(w *world) *ledger {
 	return &ledger{
 		w: w, launches: map[election.Firing][]launch{}, retries: map[string]launch{}, boots: map[string][]launch{},
-		losses: map[election.Firing][]record{}, votes: map[election.Firing]map[string]int{},
+		requests: map[string]bool{}, losses: map[election.Firing][]record{}, votes: map[election.Firing]map[string]int{},
 		refused: map[election.Firing]map[election.Refusal]uint{},
 		final:   map[string]map[election.Firing]election.Outcome{}, decided: map[string]int{},
 	}
@@ -135,12 +137,24 @@ func (l *ledger) launched(p *process, x launch) {
 			w.complain("attempt %d of %v was started twice: by %s and %s", x.attempt, f, y.instance, x.instance)
 		}
 		l.retries[key] = x
+		if g := p.member; time.Since(g.since) > 200*time.Millisecond && w.sc.Free == 0 {
+			policy := election.Leader
+			if x.job == jobCheap {
+				policy = election.PreferLeader
+			}
+			if d := election.DecideRetry(policy, true, g.view, x.job); d.Action != election.Run {
+				w.complain("%s retries %v although %s", x.instance, f, d.Reason)
+			}
+		}
 		if len(earlier) > 0 && earlier[0].instance != x.instance {
 			w.complain("%s retries %v, which is %s's", x.instance, f, earlier[0].instance)
 		}
 		return
 	}
 	l.launches[f] = append(earlier, x)
+	if x.job == jobSolo && w.sc.Orderly {
+		l.overlapping(x)
+	}
 	if x.job == jobCheap {
 		if slices.ContainsFunc(earlier, func(y launch) bool { return y.instance == x.instance }) && !p.clockSet {
 			w.complain("%s runs %v twice", x.instance, f)
@@ -161,6 +175,21 @@ func (l *ledger) launched(p *process, x launch) {
 	}
 }
 
+// overlapping complains if a job that must not overlap still runs on another node that
+// could have said so.
+func (l *ledger) overlapping(x launch) {
+	for f, runs := range l.launches {
+		for _, y := range runs {
+			if f.Job != x.job || y.machine == x.machine || y.until < x.at || y.at > x.at-500*time.Millisecond {
+				continue
+			}
+			if q := l.w.machines[y.machine].proc; q != nil && q.instance == y.instance {
+				l.w.complain("%s starts %s while it runs on %s", x.instance, x.job, y.instance)
+			}
+		}
+	}
+}
+
 // asked notes that a process claims, and complains if it had its answer, or asks early.
 func (l *ledger) asked(p *process, firings []election.Firing) {
 	if p.dead {
@@ -170,6 +199,12 @@ func (l *ledger) asked(p *process, firings []election.Firing) {
 		l.traced("%s asks for %v", p.instance, f)
 		if f.Reboot() {
 			continue
+		}
+		if key := p.instance + fmt.Sprint(f); !l.requests[key] {
+			l.requests[key] = true
+			if !p.holds(f.Job, f.At) && !p.clockSet {
+				l.w.complain("%s asks for %v, which was due while the job was another one", p.instance, f)
+			}
 		}
 		if outcome, ok := l.final[p.instance][f]; ok {
 			l.w.complain("%s asks for %v again, which was %s", p.instance, f, outcome)

@@ -110,6 +110,7 @@ func (m *machine) stop(limit time.Duration) {
 	p.gate("stop")
 	m.w.mu.Lock()
 	p.stopped = m.wall()
+	m.w.ledger.lifeOf(p).stop = m.w.elapsed()
 	m.w.mu.Unlock()
 	p.d.Quiesce()
 	settle()

@@ -36,6 +36,7 @@ type member struct {
 	heard    map[string]time.Time // when something came from an instance, by true time
 	telling  bool
 	updates  chan struct{}
+	since    time.Time // when the view changed, by true time
 	usurping bool
 	crowned  *election.View // of a usurper
 }
@@ -98,6 +99,7 @@ func (g *member) publish() {
 		ElectLeader: true, Distribution: g.w.sc.distribution(), Stopping: g.stopping,
 		ConfiguredSize: len(g.rows) + 1, Rounds: g.rounds, Peers: slices.Clone(g.rows),
 	})
+	g.since = time.Now()
 	g.signal()
 	g.w.ledger.traced("%s has a new view", g.p.instance)
 	if r := g.report(); !reflect.DeepEqual(r, g.told) {

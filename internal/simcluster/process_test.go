@@ -113,6 +113,15 @@ func (p *process) had(job string, firing time.Time) bool {
 	})
 }
 
+// holds reports whether the process holds the job as it was when the firing was due, or
+// has just let go of it.
+func (p *process) holds(job string, firing time.Time) bool {
+	return slices.ContainsFunc(p.held, func(h holding) bool {
+		return h.job.Name == job && firing.After(h.from) && (h.to.IsZero() || p.m.wall().Sub(h.to) < time.Millisecond) &&
+			h.job.Schedule.Next(firing.Add(-time.Second), time.UTC).Equal(firing)
+	})
+}
+
 // apply puts a version of the jobs into effect as a reload does: the dispatcher first,
 // the cluster then.
 func (p *process) apply(version int) {
@@ -236,8 +245,8 @@ func (p *process) vote(r election.ClaimRequest, bound bool) []election.Answer {
 	// The votes for one-shots hold for this process and are not kept.
 	kept := slices.DeleteFunc(slices.Clone(b.Cast), func(v election.Vote) bool { return v.Firing.Reboot() })
 	if p.m.durable && len(kept) > 0 {
-		if mutated("answer before the sync") {
-			p.later(300*time.Millisecond, func() { p.m.write(kept) })
+		if mutated("answer after the sync") {
+			p.later(time.Second, func() { p.m.write(kept) })
 		} else if !p.m.write(kept) {
 			p.votes.Withdraw(b.Cast)
 			for i := range b.Answers {

@@ -45,8 +45,15 @@ func (r runner) Start(spec run.Spec) scheduler.Process {
 	random := p.w.roll("job "+spec.JobName, p.m.index, attempt)
 	lasts := share(random, 300*time.Millisecond)
 	switch spec.JobName {
+	case jobAll:
+		if p.w.sc.Long {
+			lasts = 12 * time.Second
+		}
 	case jobSolo:
 		lasts = share(random, 2500*time.Millisecond)
+		if p.w.sc.Long {
+			lasts *= 2
+		}
 	case jobFlaky:
 		if attempt < 1+int(random>>40%5) {
 			x.code = 1

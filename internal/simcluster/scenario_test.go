@@ -29,6 +29,8 @@ type scenario struct {
 	// the clocks of the machines in this mask go back so far that old firings are due
 	// again.
 	StepBack uint
+	Orderly  bool          // nothing goes wrong, nodes only come and go
+	Long     bool          // some jobs run for long
 	Gone     uint          // machines that are out of reach all the time
 	Dead     bool          // and that is because they are down
 	Length   time.Duration // until then things go wrong
