@@ -19,6 +19,7 @@ import (
 
 // An instant that was passed over belongs to who passed it over, and to nobody else.
 func TestClaimsThatWereOvertaken(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a, b := r.connect(t, "node-a", nil), r.connect(t, "node-b", nil)
 	hold := a.acquire()
@@ -48,6 +49,7 @@ func TestClaimsThatWereOvertaken(t *testing.T) {
 
 // The answer to a claim is lost, but not the claim.
 func TestLostAnswers(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a, b := r.connect(t, "node-a", nil), r.connect(t, "node-b", nil)
 	hold := a.acquire()
@@ -75,6 +77,12 @@ func TestLostAnswers(t *testing.T) {
 	lose("job", second(-8))
 	must(t, "the same claim once the server answers", a.claim(hold, "job", second(-8)), election.Granted)
 
+	// A release whose answer was lost is one.
+	a.proxy.SetFault(a.proxy.LoseAnswers(1, puts))
+	a.release(hold)
+	a.proxy.SetFault(nil)
+	hold = a.acquire()
+
 	lose("job", second(-7))
 	lose("other", second(-7))
 	a.release(hold)
@@ -90,6 +98,7 @@ func TestLostAnswers(t *testing.T) {
 
 // The hold is over before anything is known of the claim, and the next holder has gone on.
 func TestLostAnswerThatNobodyCanFindAgain(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a, b := r.connect(t, "node-a", nil), r.connect(t, "node-b", nil)
 	hold := a.acquire()
@@ -116,6 +125,7 @@ func TestLostAnswerThatNobodyCanFindAgain(t *testing.T) {
 
 // A node whose clock is far ahead does not take the firings of hours to come.
 func TestClaimsOfTheFutureWait(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a := r.connect(t, "node-a", func(c *Config) {
 		c.WallClock = func() time.Time { return time.Now().Add(time.Hour) }
@@ -133,6 +143,7 @@ func TestClaimsOfTheFutureWait(t *testing.T) {
 
 // What was claimed by a Lease that is gone is not claimed again by a new one.
 func TestNewLeaseHasAFloor(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	for name, skew := range map[string]time.Duration{"right": 0, "ahead": time.Hour, "behind": -time.Hour} {
 		t.Run("clock "+name, func(t *testing.T) {
@@ -169,6 +180,7 @@ func TestNewLeaseHasAFloor(t *testing.T) {
 }
 
 func TestDamagedClaims(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a, b := r.connect(t, "node-a", nil), r.connect(t, "node-b", nil)
 	hold := a.acquire()
@@ -202,6 +214,7 @@ func TestDamagedClaims(t *testing.T) {
 // As many jobs as there may be, all with names as long as they may be, in one claim; and
 // room for marks beside them.
 func TestClaimsOfMaxJobs(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	a := r.connect(t, "node-a", nil)
 	hold := a.acquire()
@@ -243,6 +256,7 @@ func TestClaimsOfMaxJobs(t *testing.T) {
 
 // Nothing is claimed where versions are no numbers: no later holder's would be higher.
 func TestVersionsThatAreNoNumbers(t *testing.T) {
+	second := from(time.Now())
 	version := 0
 	var stored *coordination.Lease
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -286,8 +300,12 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 // The double of an agent's life: marks and one-shots beside renewals and claims, all at
 // once, make nothing fail.
 func TestEverythingAtOnce(t *testing.T) {
+	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
-	a, b := r.connect(t, "node-a", nil), r.connect(t, "node-b", nil)
+	patient := func(c *Config) {
+		c.Duration, c.RenewDeadline, c.RetryPeriod = 60*time.Second, 30*time.Second, 2*time.Second
+	}
+	a, b := r.connect(t, "node-a", patient), r.connect(t, "node-b", patient)
 	hold := a.acquire()
 	a.proxy.SetFault(realstore.Conflicts(3))
 	errs := make(chan error)

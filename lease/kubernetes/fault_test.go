@@ -119,6 +119,7 @@ func TestAcquisitionsThatMeetAConflict(t *testing.T) {
 
 // A server that stalls holds nobody up beyond his own limit.
 func TestStalledServer(t *testing.T) {
+	due := from(time.Now())(0)
 	r := newRecord(t, kube.Get(t))
 	n := r.connect(t, "node-a", nil)
 	hold := n.acquire()
@@ -127,7 +128,7 @@ func TestStalledServer(t *testing.T) {
 		"read":  func(ctx context.Context) error { _, err := n.Read(ctx); return err },
 		"renew": func(ctx context.Context) error { _, err := n.Renew(ctx, hold); return err },
 		"mark":  func(ctx context.Context) error { return n.MarkRan(ctx, "v1:a", "job") },
-		"claim": func(ctx context.Context) error { return n.claimErr(ctx, hold, "job", second(0)) },
+		"claim": func(ctx context.Context) error { return n.claimErr(ctx, hold, "job", due) },
 		"reboot": func(ctx context.Context) error {
 			_, _, err := n.ClaimReboot(ctx, hold, "v1:a", []string{"x"}, nil)
 			return err
@@ -143,7 +144,7 @@ func TestStalledServer(t *testing.T) {
 	if _, err := n.Renew(n.ctx(), hold); err != nil {
 		t.Errorf("renewing after the stall: %v", err)
 	}
-	must(t, "the claim that had no answer", n.claim(hold, "job", second(0)), election.Granted)
+	must(t, "the claim that had no answer", n.claim(hold, "job", due), election.Granted)
 }
 
 func (n *node) claimErr(ctx context.Context, hold lease.Hold, job string, at time.Time) error {
@@ -156,6 +157,7 @@ func (n *node) claimErr(ctx context.Context, hold lease.Hold, job string, at tim
 
 // A claim that hangs gives way to the renewal, and is settled after it.
 func TestRenewalIsNotHeldUpByAClaim(t *testing.T) {
+	due := from(time.Now())(0)
 	r := newRecord(t, kube.Get(t))
 	n := r.connect(t, "node-a", nil)
 	hold := n.acquire()
@@ -168,7 +170,7 @@ func TestRenewalIsNotHeldUpByAClaim(t *testing.T) {
 	})
 	claimed := make(chan error, 1)
 	ctx := n.ctx()
-	go func() { claimed <- n.claimErr(ctx, hold, "job", second(0)) }()
+	go func() { claimed <- n.claimErr(ctx, hold, "job", due) }()
 	testcluster.Eventually(t, "the claim hangs", func() error {
 		if !hanging.Load() {
 			return errors.New("it was not sent")
@@ -248,7 +250,7 @@ func TestServerRestart(t *testing.T) {
 	r := newRecord(t, server)
 	n := r.connect(t, "node-a", nil)
 	hold := n.acquire()
-	at := second(0)
+	at := from(time.Now())(0)
 	must(t, "a claim before", n.claim(hold, "job", at), election.Granted)
 	server.Kill()
 	if _, err := n.Renew(n.ctx(), hold); err == nil || errors.Is(err, lease.ErrLost) {

@@ -122,9 +122,10 @@ func (r *record) remove(t *testing.T) {
 	r.Server.Admin(t, http.MethodDelete, r.LeasePath(leaseName), nil)
 }
 
-// second returns an instant some seconds from now, as schedules have them.
-func second(fromNow int) time.Time {
-	return time.Now().UTC().Truncate(time.Second).Add(time.Duration(fromNow) * time.Second)
+// from returns the instants some seconds from a moment, as schedules have them.
+func from(moment time.Time) func(seconds int) time.Time {
+	base := moment.UTC().Truncate(time.Second)
+	return func(seconds int) time.Time { return base.Add(time.Duration(seconds) * time.Second) }
 }
 
 // puts and gets match requests.

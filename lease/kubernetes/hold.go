@@ -127,14 +127,18 @@ func lost(l *coordination.Lease) error {
 
 // Release empties the holder.
 func (s *Store) Release(ctx context.Context, hold lease.Hold) error {
+	unanswered := false
 	_, err := s.write(ctx, urgent, basis{cached: true}, func(before *coordination.Lease) (*coordination.Lease, error) {
 		if !s.holds(before, hold) {
+			if unanswered && before != nil && holderOf(before) == "" && holdingOf(before) == hold.Opaque {
+				return nil, nil // by the write whose answer was lost
+			}
 			return nil, lost(before)
 		}
 		next := before.DeepCopy()
 		next.Spec.HolderIdentity = pointer("")
 		next.Spec.RenewTime = micro(s.cfg.WallClock())
 		return next, nil
-	}, nil)
+	}, func(*coordination.Lease) { unanswered = true })
 	return err
 }

@@ -17,6 +17,8 @@ import (
 const (
 	// tries is how often in a row a write is tried that others overtake.
 	tries = 8
+	// retries is how often a write without an answer is tried once more.
+	retries = 2
 	// pauseMin and pauseMax bound the pauses between; the longest write pauses for less
 	// than two seconds.
 	pauseMin, pauseMax = 10 * time.Millisecond, 400 * time.Millisecond
@@ -140,15 +142,20 @@ type lostWrite func(replaced *coordination.Lease)
 // meanwhile makes it compute the change again.
 func (s *Store) write(ctx context.Context, u urgency, from basis, do change, lost lostWrite) (*coordination.Lease, error) {
 	pause := pauseMin
-	broken := false
+	broken := 0
 	for try := 1; ; try++ {
 		l, err := s.try(ctx, u, from, do, lost)
 		if err == nil {
 			return l, nil
 		}
 		again := overtaken(err)
-		if ambiguous(err) && !broken && ctx.Err() == nil && !errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrHeld) {
-			again, broken = true, true
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			// It ran into its own limit, and the caller has time for another one.
+			again = true
+			try--
+		} else if broken < retries && ctx.Err() == nil && ambiguous(err) && !errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrHeld) {
+			again = true
+			broken++
 		}
 		if !again || try == tries || sleep(ctx, pause/2+rand.N(pause/2)) != nil {
 			return nil, err
@@ -168,9 +175,9 @@ func overtaken(err error) bool {
 // limit bounds one try, so that no request that hangs keeps the others from theirs.
 func (s *Store) limit(u urgency) time.Duration {
 	if u == urgent {
-		return s.cfg.RenewDeadline / 2
+		return max(s.cfg.RenewDeadline/2, time.Second)
 	}
-	return s.cfg.RenewDeadline / 3
+	return max(s.cfg.RenewDeadline/3, time.Second)
 }
 
 // try changes the object if nobody else does at the same time.
