@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pieces, plain } from "../../../ui/ansi.js";
+import { load } from "./load.js";
+
+const { pieces, plain } = await load("ansi.js");
 
 const cases = [
   ["plain text", "order 7 imported", [["order 7 imported", ""]]],

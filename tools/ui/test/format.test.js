@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as format from "../../../ui/format.js";
+import { load } from "./load.js";
+
+const format = await load("format.js");
 
 const table = (name, f, cases) => {
   for (const [input, want] of cases) {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { failing, healthOf, likelyCause } from "../../../ui/health.js";
-import { jobLanes, memberStretches, roleStretches } from "../../../ui/history-lanes.js";
+import { load } from "./load.js";
+
+const { failing, healthOf, likelyCause } = await load("health.js");
+const { jobLanes, memberStretches, roleStretches } = await load("history-lanes.js");
 
 const at = (second) => new Date(Date.UTC(2026, 0, 1, 6, 0, second)).toISOString();
 const ms = (second) => Date.parse(at(second));

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { links, members, remaining, role } from "../../../ui/members.js";
+import { load } from "./load.js";
+
+const { links, members, remaining, role } = await load("members.js");
 
 /** A peer that tells of the nodes with the letters in agreed. */
 const peer = (name, status, agreed) => ({

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { describe, remarks } from "../../../ui/schedule-words.js";
+import { load } from "./load.js";
+
+const { describe, remarks } = await load("schedule-words.js");
 
 const words = {
   "* * * * *": "Every minute, UTC.",
