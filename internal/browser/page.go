@@ -11,8 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// stepLimit bounds one step that does not wait for the page to do something.
-const stepLimit = 30 * time.Second
+// stepLimit bounds one step that does not wait for the page to do something. Checking a
+// large page is one, on a machine that has other things to do.
+const stepLimit = 2 * time.Minute
 
 // Sizes of a window in CSS pixels.
 var (
