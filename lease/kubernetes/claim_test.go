@@ -143,7 +143,6 @@ func TestClaimsOfTheFutureWait(t *testing.T) {
 
 // What was claimed by a Lease that is gone is not claimed again by a new one.
 func TestNewLeaseHasAFloor(t *testing.T) {
-	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
 	for name, skew := range map[string]time.Duration{"right": 0, "ahead": time.Hour, "behind": -time.Hour} {
 		t.Run("clock "+name, func(t *testing.T) {
@@ -151,28 +150,27 @@ func TestNewLeaseHasAFloor(t *testing.T) {
 			a := r.connect(t, "node-a", func(c *Config) {
 				c.WallClock = func() time.Time { return time.Now().Add(skew) }
 			})
+			before := time.Now()
 			hold := a.acquire()
-			v := a.claim(hold, "job", second(0))
+			v := a.claim(hold, "job", from(before)(0))
 			if v.Outcome != election.Denied || v.Holder != "" || v.Code != string(election.RefusedTooOld) || !strings.Contains(v.Reason, "what was due until ") {
 				t.Errorf("what was due before the Lease: %+v", v)
-			}
-			ahead := 10
-			if skew > 0 {
-				ahead = int(maxAhead/time.Second) - 1 // it does not trust its own clock
-				if got := a.claim(hold, "job", second(ahead-10)); got.Outcome != election.Denied {
-					t.Errorf("the floor of a clock that is ahead: %+v", got)
-				}
-				ahead += 3
 			}
 			table, err := claimsOf(r.stored(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if most := instantOf(second(ahead)); table.floor > most || table.floor < instantOf(second(1)) {
-				t.Errorf("the floor is %s, want it to be at most %s", table.floor, most)
+			// A second for what the server's clock does not tell, another for rounding.
+			least, most := before.Add(election.ClockSkew-time.Second), time.Now().Add(election.ClockSkew+2*time.Second)
+			if skew > 0 {
+				least, most = before.Add(maxAhead-time.Second), time.Now().Add(maxAhead+2*time.Second) // as far as anybody may claim
 			}
+			if table.floor < instantOf(least) || table.floor > instantOf(most) {
+				t.Errorf("the floor is %s, want it between %s and %s", table.floor, least, most)
+			}
+			must(t, "what is due until the floor", a.claim(hold, "job", table.floor.time()), election.Denied)
 			if skew <= 0 {
-				must(t, "what is due later", a.claim(hold, "job", second(10)), election.Granted)
+				must(t, "what is due later", a.claim(hold, "job", (table.floor+1).time()), election.Granted)
 			}
 			a.release(hold)
 		})
