@@ -62,7 +62,6 @@ type ledger struct {
 	refused  map[election.Firing]map[election.Refusal]uint // machines, the newest answer of each
 	final    map[string]map[election.Firing]election.Outcome
 	lives    []*life
-	denials  int
 	decided  map[string]int // by outcome and code
 	trace    uint64
 	story    []string         // what trace is made of, if the world is verbose

@@ -81,9 +81,6 @@ var mutants = []mutant{
 	{"no overlap across nodes", "scheduler/claim.go", `if job := f.entry.job; v.RunningOn != "" &&`, `if job := f.entry.job; !MUTANT && v.RunningOn != "" &&`, byChange, ""},
 	{"PreferLeader is inherited", "scheduler/late.go", "			if d.inheritsFrom(f) {", "			if !MUTANT && d.inheritsFrom(f) {", byChange, ""},
 	{"losses are recorded", "scheduler/late.go", "		d.lose(&f.firing, of(DecidedMissed, v), election.Verdict{})", "		if !MUTANT {\n			d.lose(&f.firing, of(DecidedMissed, v), election.Verdict{})\n		}", byLoss, ""},
-	{"denials are followed up", "scheduler/claim.go", `			if v.Holder != "" {
-				d.mistrust(`, `			if v.Holder != "" && !MUTANT {
-				d.mistrust(`, byLoss, ""},
 }
 
 // mutantTime is how long a test looks for a mutant. Nearly all are found within seconds.
