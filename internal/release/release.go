@@ -45,7 +45,7 @@ func (r *release) build(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	common, err := r.common(ctx)
+	common, err := r.common(ctx, work)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *release) compile(ctx context.Context, t target, to string) error {
 }
 
 // common returns the files that come with the agent on every system.
-func (r *release) common(ctx context.Context) ([]file, error) {
+func (r *release) common(ctx context.Context, work string) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md", "example/systemd/yacron2.service"} {
 		text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
@@ -124,8 +124,13 @@ func (r *release) common(ctx context.Context) ([]file, error) {
 		return nil, err
 	}
 	files = append(files, file{name: "THIRD_PARTY_LICENSES.txt", content: texts(modules), mode: 0o644})
+	// One for this machine, which is asked what it completes.
+	here := filepath.Join(work, "here")
+	if _, err := output(ctx, r.root, []string{"CGO_ENABLED=0"}, "go", "build", "-o", here, "."); err != nil {
+		return nil, err
+	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		script, err := output(ctx, r.root, nil, "go", "run", ".", "completion", shell)
+		script, err := output(ctx, r.root, nil, here, "completion", shell)
 		if err != nil {
 			return nil, err
 		}
