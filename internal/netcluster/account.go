@@ -28,6 +28,8 @@ type Account struct {
 	Absences []Absence
 	// Deadline is how long after its instant a firing may start.
 	Deadline time.Duration
+	// Lasts is how long a run takes, of a job that forbids a second one beside it.
+	Lasts time.Duration
 }
 
 // Balance is what an Account comes to.
@@ -66,7 +68,9 @@ var durations = regexp.MustCompile(`\b[0-9.]+m?s\b`)
 // explained if any node has recorded it as missed, or as kept from starting by a run of
 // its own job; if the process that it was granted to was killed after the instant, since
 // it may have died before the job began; or if there is nobody who could have recorded
-// it, because no agent was there from the instant to the deadline.
+// it, because no agent was there from the instant to the deadline. What a job forbids
+// beside itself is recorded in memory alone: then a run that went on and the death of a
+// process explain it.
 func (a *Account) Balance() Balance {
 	b := Balance{Doubled: a.Ran.Duplicates(), Outvoted: a.outvoted()}
 	times := a.Ran.Times(a.From, a.To, a.Period)
@@ -110,10 +114,30 @@ func (a *Account) cause(at time.Time) string {
 			return fmt.Sprintf("granted to %s by %d nodes, and it was killed", d.Node, n)
 		}
 	}
+	if d, died := a.diedWith(at); died && a.ranInto(at) {
+		return "a run of it went on, and what skipped it died with " + d.Node
+	}
 	if a.unseen(at) {
 		return "no agent was there from its instant to its deadline"
 	}
 	return ""
+}
+
+// ranInto reports whether a run that began before the firing's instant may have gone on
+// then.
+func (a *Account) ranInto(at time.Time) bool {
+	return a.Lasts > 0 && len(a.Ran.Between(at.Add(-a.Lasts-a.Deadline), at.Add(-1))) > 0
+}
+
+// diedWith returns the death of a process that may have taken the only record of the firing
+// along: that a run forbids another is in its memory alone.
+func (a *Account) diedWith(at time.Time) (Death, bool) {
+	for _, d := range a.Deaths {
+		if !d.At.Before(at) && !d.At.After(at.Add(a.Deadline)) {
+			return d, true
+		}
+	}
+	return Death{}, false
 }
 
 // unseen reports whether each agent was away at some time between the firing's instant

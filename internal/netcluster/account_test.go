@@ -76,3 +76,29 @@ func TestBalanceSeesTwoMajorities(t *testing.T) {
 		t.Errorf("outvoted: %v", b.Outvoted)
 	}
 }
+
+// What a run of the job kept from starting is explained by that run only if the record
+// may have died.
+func TestBalanceOfAJobThatForbids(t *testing.T) {
+	a := Account{
+		From: noon(0), To: noon(2), Period: time.Second, Deadline: 10 * time.Second, Nodes: 3,
+		Ran: testcluster.Entries{{Job: "x", Firing: noon(0), Node: "a", Attempt: 1}},
+	}
+	for _, c := range []struct {
+		lasts       time.Duration
+		deaths      []Death
+		unexplained int
+	}{
+		{0, []Death{{Node: "a", At: noon(2.5)}}, 2},
+		{5 * time.Second, nil, 2},
+		{5 * time.Second, []Death{{Node: "a", At: noon(0.5)}}, 2},
+		{5 * time.Second, []Death{{Node: "a", At: noon(1.5)}}, 1},
+		{5 * time.Second, []Death{{Node: "a", At: noon(2.5)}}, 0},
+	} {
+		a.Lasts, a.Deaths = c.lasts, c.deaths
+		b := a.Balance()
+		if got := b.Unexplained(); len(got) != c.unexplained {
+			t.Errorf("%v, %v: unexplained %v, want %d", c.lasts, c.deaths, got, c.unexplained)
+		}
+	}
+}

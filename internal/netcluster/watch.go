@@ -162,11 +162,13 @@ type Timing struct {
 	Job      string
 	Period   time.Duration
 	Deadline time.Duration
+	// Lasts is how long a run takes, if the job forbids a second one beside it, else 0.
+	Lasts time.Duration
 }
 
 // Account is Accounts for a Watch of one job.
 func (w *Watch) Account(from, to time.Time, period, deadline time.Duration) (*Account, error) {
-	all, err := w.Accounts(from, to, Timing{w.jobs[0], period, deadline})
+	all, err := w.Accounts(from, to, Timing{Job: w.jobs[0], Period: period, Deadline: deadline})
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func (w *Watch) Accounts(from, to time.Time, timings ...Timing) ([]*Account, err
 	var accounts []*Account
 	for _, t := range timings {
 		a := &Account{
-			From: from, To: to, Period: t.Period, Deadline: t.Deadline, Nodes: len(w.cluster.Nodes),
+			From: from, To: to, Period: t.Period, Deadline: t.Deadline, Lasts: t.Lasts, Nodes: len(w.cluster.Nodes),
 			Ran:    entries.Of(t.Job).Between(from, to),
 			Missed: append(of(t.Job, slices.Values(logged)), of(t.Job, maps.Keys(w.missed))...),
 			Denied: of(t.Job, maps.Keys(w.denied)),

@@ -24,6 +24,7 @@ type kind struct {
 	name    string
 	command string // after the job has written into the journal
 	more    string
+	lasts   time.Duration // of a run, where it forbids another
 }
 
 // kinds returns the ways for jobs to behave. A run that lasts longer than the period
@@ -33,14 +34,14 @@ func kinds() []kind {
 	return []kind{
 		{name: "quick", command: "true"},
 		{name: "allow", command: long, more: "concurrencyPolicy: Allow\n"},
-		{name: "forbid", command: long, more: "concurrencyPolicy: Forbid\n"},
-		{name: "replace", command: long, more: "concurrencyPolicy: Replace\nkillTimeout: 2\n"},
+		{name: "forbid", command: long, more: "concurrencyPolicy: Forbid\n", lasts: period + 3*time.Second},
+		{name: "replace", command: long, more: "concurrencyPolicy: Replace\nkillTimeout: 2\n", lasts: period + 3*time.Second},
 		{name: "failing", command: "exit 3"},
 		{name: "retried", command: "exit 4",
 			more: "onFailure:\n  retry: {maximumRetries: 2, initialDelay: 1, maximumDelay: 2, backoffMultiplier: 1}\n"},
 		{name: "chatty", command: `i=0; while [ $i -lt 60 ]; do echo "line $i of a job that says much"; i=$((i+1)); done; echo done >&2`,
 			more: "captureStdout: true\ncaptureStderr: true\nfailsWhen: {producesStdout: false, producesStderr: false}\n"},
-		{name: "silent", command: "exec >/dev/null; sleep 1", more: "captureStdout: true\nconcurrencyPolicy: Forbid\n"},
+		{name: "silent", command: "exec >/dev/null; sleep 1", more: "captureStdout: true\nconcurrencyPolicy: Forbid\n", lasts: time.Second},
 		{name: "limited", command: "sleep 60", more: "executionTimeout: 1\nkillTimeout: 1\n"},
 		{name: "listed", command: "cat", more: "captureStdout: true\nenvironment: [{key: COLOUR, value: blue}]\n"},
 	}
@@ -69,7 +70,7 @@ func plan(j testcluster.Journal) ([]testcluster.Job, []netcluster.Timing) {
 			More:     k.more + fmt.Sprintf("startingDeadline: %d\n", int(deadline.Seconds())),
 		})
 		if policy == "Leader" {
-			timings = append(timings, netcluster.Timing{Job: name, Period: every, Deadline: deadline})
+			timings = append(timings, netcluster.Timing{Job: name, Period: every, Deadline: deadline, Lasts: k.lasts})
 		}
 	}
 	return all, timings
