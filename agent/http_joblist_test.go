@@ -111,6 +111,11 @@ func TestJobListForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := &jobList{}
 		jobs := []scheduler.JobStatus{{Job: &scheduler.Job{Name: "a"}}}
+		kept := func() bool {
+			list.mu.Lock()
+			defer list.mu.Unlock()
+			return list.parts != nil
+		}
 		ask := func() {
 			t.Helper()
 			if _, err := list.append(jobs, time.Now(), false, nil, runsOf{}); err != nil {
@@ -121,12 +126,12 @@ func TestJobListForgets(t *testing.T) {
 		<-time.After(jobListIdle - time.Second)
 		ask()
 		<-time.After(jobListIdle - time.Second)
-		if list.parts == nil {
+		if !kept() {
 			t.Error("forgotten although somebody asks")
 		}
 		<-time.After(2 * time.Second)
 		synctest.Wait()
-		if list.parts != nil {
+		if kept() {
 			t.Error("kept although nobody asks")
 		}
 		ask()

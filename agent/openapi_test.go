@@ -306,7 +306,10 @@ func (w *watchedAnswer) WriteHeader(status int) {
 }
 
 func (w *watchedAnswer) Write(p []byte) (int, error) {
-	w.body.Write(p)
+	// Streams are written event by event, and their beginning tells enough.
+	if w.body.Len() < 64<<10 || w.Header().Get("Content-Type") != "text/event-stream" {
+		w.body.Write(p)
+	}
 	return w.ResponseWriter.Write(p)
 }
 
