@@ -134,6 +134,8 @@ func (r *release) common(ctx context.Context, work string) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The script names the program that wrote it; those who install it have it on their PATH.
+		script = strings.ReplaceAll(script, here, "yacron2")
 		files = append(files, file{name: "completion/yacron2." + shell, content: []byte(script), mode: 0o644})
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })

@@ -98,7 +98,8 @@ func (n *notes) goroutines(node *testcluster.Node) (int, error) {
 	return 0, fmt.Errorf("%s: no go_goroutines", node.NodeName)
 }
 
-// quarter returns the medians of a node's first (0) to last (3) quarter.
+// quarter returns what a node held in its first (0) to last (3) quarter: the median of its
+// memory, and the least of what also goes up and down with the runs of a moment.
 func (n *notes) quarter(name string, i int) held {
 	all := n.taken[name]
 	part := all[len(all)*i/4 : len(all)*(i+1)/4]
@@ -110,16 +111,23 @@ func (n *notes) quarter(name string, i int) held {
 		slices.Sort(values)
 		return values[len(values)/2]
 	}
+	least := func(of func(held) int) int {
+		value := of(part[0])
+		for _, h := range part {
+			value = min(value, of(h))
+		}
+		return value
+	}
 	return held{
 		at:          part[0].at,
 		rss:         median(func(h held) int64 { return h.rss }),
-		descriptors: int(median(func(h held) int64 { return int64(h.descriptors) })),
-		threads:     int(median(func(h held) int64 { return int64(h.threads) })),
-		goroutines:  int(median(func(h held) int64 { return int64(h.goroutines) })),
+		descriptors: least(func(h held) int { return h.descriptors }),
+		threads:     least(func(h held) int { return h.threads }),
+		goroutines:  least(func(h held) int { return h.goroutines }),
 	}
 }
 
-// String returns a table of the medians of each quarter.
+// String returns a table of all quarters.
 func (n *notes) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

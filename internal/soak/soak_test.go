@@ -49,7 +49,7 @@ func TestSoak(t *testing.T) {
 		m.victims = append(m.victims, &victim{Node: n, steady: i == 1})
 	}
 	notes := newNotes(c)
-	defer func() { t.Logf("what agents held, medians:\n%s", notes) }()
+	defer func() { t.Logf("what agents held:\n%s", notes) }()
 	sum := &total{causes: map[string]int{}}
 	for end := time.Now().Add(duration); time.Now().Before(end) && !t.Failed(); {
 		from := nextFiring()
