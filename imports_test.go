@@ -81,6 +81,7 @@ var testsMayImport = map[string][]string{
 	"*": {"internal/testutil", "internal/pki"},
 
 	".":                    {"api"},
+	"agent":                {"internal/consuldouble"},
 	"internal/confdoc":     {"scheduler/report"},
 	"scheduler/report":     {"internal/smtptest"},
 	"gossip/votes":         {"gossip"}, // whose VoteStore it is

@@ -48,7 +48,13 @@ func TestSeriesAreDocumented(t *testing.T) {
 		"yacron2_gossip_exchange_failed_total": true,
 		"yacron2_gossip_exchange_spared_total": true,
 		"yacron2_gossip_packet_dropped_total":  true,
+		"yacron2_lease_renew":                  true,
+		"yacron2_lease_mark":                   true,
+		"yacron2_lease_failure_total":          true,
+		"yacron2_lease_lost_total":             true,
 	}
+	_, lease := leaseholder(t).request("GET", "/metrics", nil)
+	text += lease
 	for line := range strings.Lines(text) {
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, _, _ = strings.Cut(name, " ")
