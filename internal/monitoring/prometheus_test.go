@@ -209,24 +209,16 @@ func TestPrometheus(t *testing.T) {
 		slices.Sort(list)
 		return list
 	}
-	// Always, since one job fails and the certificates of tests are good for a day.
+	// Always, since one job fails.
 	always := func(more map[string][]string) map[string][]string {
 		all := map[string][]string{"Yacron2JobFailed": {"bad"}, "Yacron2JobFailing": {"bad"}}
 		maps.Copy(all, more)
 		return all
 	}
-	// What the load of a machine that runs other tests can bring about, and the
-	// certificates, whose series go with their agents.
-	either := []string{"Yacron2FiringsLate", "Yacron2FiringsMissed", "Yacron2CertificateExpiresSoon", "Yacron2CertificateExpires"}
+	// What the load of a machine that runs other tests can bring about.
+	either := []string{"Yacron2FiringsLate", "Yacron2FiringsMissed"}
 
 	p.settle("a healthy cluster", always(nil), either...)
-	testcluster.Eventually(t, "alerts of certificates", func() error {
-		alerts, _, err := p.firing()
-		if err == nil && len(alerts["Yacron2CertificateExpires"]) != 6 { // of each node, and its authority
-			err = fmt.Errorf("fire for %q", alerts["Yacron2CertificateExpires"])
-		}
-		return err
-	})
 
 	b.Kill()
 	d.Kill()
