@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/yacron2/yacron2/election"
@@ -16,10 +17,10 @@ type machine struct {
 	index   int
 	name    string // of its node; another machine may bear it too
 	host    string
-	durable bool          // votes are kept on its disk
-	offset  time.Duration // of its wall clock
-	hosts   []string      // the peers that its configuration lists
-	version int           // of its jobs
+	durable bool         // votes are kept on its disk
+	offset  atomic.Int64 // of its wall clock, in nanoseconds; read without the lock
+	hosts   []string     // the peers that its configuration lists
+	version int          // of its jobs
 
 	lives   int
 	proc    *process // nil while it is down
@@ -36,7 +37,7 @@ type machine struct {
 }
 
 // wall reads the machine's clock.
-func (m *machine) wall() time.Time { return time.Now().Add(m.offset) }
+func (m *machine) wall() time.Time { return time.Now().Add(time.Duration(m.offset.Load())) }
 
 // exclusive lets one operation after the other have the machine.
 func (m *machine) exclusive(do func()) {
@@ -114,7 +115,7 @@ func (m *machine) stop(limit time.Duration) {
 	m.w.mu.Unlock()
 	p.d.Quiesce()
 	settle()
-	p.member.Resign(context.Background())
+	p.place().Resign(context.Background())
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	p.d.Stop(ctx)
@@ -157,7 +158,7 @@ func (m *machine) freeze(d time.Duration) {
 func (m *machine) setClock(by time.Duration) {
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
-	m.offset += by
+	m.offset.Add(int64(by))
 	if p := m.proc; p != nil {
 		p.clockSet = true
 		m.w.ledger.lifeOf(p).set = true

@@ -71,8 +71,8 @@ func (p *process) run() {
 	version := p.m.version
 	p.w.mu.Unlock()
 	d.Apply(p.plan(version))
-	d.SetCoordinator(p.member)
-	p.member.begin()
+	d.SetCoordinator(p.place())
+	p.place().begin()
 	if err := d.Start(context.Background()); err != nil {
 		panic(err)
 	}
@@ -137,9 +137,16 @@ func (p *process) apply(version int) {
 	p.member.exchangeAll()
 }
 
+// place returns the process's newest place in the cluster.
+func (p *process) place() *member {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return p.member
+}
+
 // rejoin replaces the coordinator, as a changed cluster section does. The voter stays.
 func (p *process) rejoin() {
-	old := p.member
+	old := p.place()
 	old.Resign(context.Background())
 	p.w.mu.Lock()
 	old.closed = true

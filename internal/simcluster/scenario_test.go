@@ -83,9 +83,9 @@ func (w *world) live() {
 			busy: make(chan struct{}, 1), disk: map[election.Firing]election.Vote{},
 		}
 		if i < len(sc.Offsets) {
-			m.offset = sc.Offsets[i]
+			m.offset.Store(int64(sc.Offsets[i]))
 		}
-		m.offset += time.Duration(w.roll("offset", i) % 1_000_000) // no two wake at one instant
+		m.offset.Add(int64(w.roll("offset", i) % 1_000_000)) // no two wake at one instant
 		listed := sc.N
 		if i >= sc.N {
 			listed = sc.machines()
