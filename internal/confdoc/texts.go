@@ -205,7 +205,7 @@ var texts = map[string]text{
 	"cluster.kubernetes.identity":             {about: "name of this node in the Lease", fallback: "`nodeName`"},
 	"cluster.kubernetes.kubeconfig":           {about: "file with the credentials", fallback: "the pod's"},
 	"cluster.kubernetes.apiServer":            {limits: "https", about: "address of the API server", fallback: "as the credentials say"},
-	"cluster.kubernetes.clientLibrary":        {about: "without effect: there is one client"},
+	"cluster.kubernetes.clientLibrary":        {about: "there is one client; with http, a kubeconfig that gets its credentials from a plugin is an error"},
 	"cluster.etcd.endpoints":                  {limits: "http or https, no user in it", about: "the members of the store", fallback: "`http://127.0.0.1:2379`"},
 	"cluster.etcd.electionName":               {about: "the key"},
 	"cluster.etcd.ttl":                        {limits: "≥ 3; 9 or more is advisable", about: "seconds after which a silent holder has lost it"},

@@ -155,11 +155,11 @@ func (s *Store) failure(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer in time from Consul at %s: %w", s.cfg.Address, context.DeadlineExceeded)
 	case !errors.As(err, &status):
-		return fmt.Errorf("Consul at %s cannot be reached: %w", s.cfg.Address, err)
+		return fmt.Errorf("consul at %s cannot be reached: %w", s.cfg.Address, err)
 	case status.Code == http.StatusForbidden:
-		return fmt.Errorf("Consul refuses this node's token: its policy needs key_prefix %q and session_prefix \"\" with write: %w", s.key, err)
+		return fmt.Errorf("consul refuses this node's token: its policy needs key_prefix %q and session_prefix \"\" with write: %w", s.key, err)
 	case strings.Contains(status.Body, "No cluster leader"):
-		return fmt.Errorf("Consul has no cluster leader at the moment: %w", err)
+		return fmt.Errorf("consul has no cluster leader at the moment: %w", err)
 	}
 	return fmt.Errorf("consul: %w", err)
 }
