@@ -45,11 +45,13 @@ const jobPath = (name) => `jobs/${encodeURIComponent(name)}`;
 async function request(path, init) {
   const headers = new Headers(init.headers);
   headers.set('Accept', headers.get('Accept') ?? 'application/json');
-  if (token()) {
-    headers.set('Authorization', `Bearer ${token()}`);
+  const sent = token();
+  if (sent) {
+    headers.set('Authorization', `Bearer ${sent}`);
   }
+  let response;
   try {
-    return await fetch(path, { ...init, headers, cache: 'no-store', credentials: 'same-origin' });
+    response = await fetch(path, { ...init, headers, cache: 'no-store', credentials: 'same-origin' });
   } catch (error) {
     if (init.signal?.aborted && init.signal.reason?.name === 'TimeoutError') {
       throw new APIError(0, `no answer within ${patience / 1000} s`);
@@ -59,6 +61,11 @@ async function request(path, init) {
     }
     throw new APIError(0, 'the agent does not answer');
   }
+  if (response.status === 401 && token() !== sent) {
+    // It says nothing of the token that has taken its place, which is asked with anew.
+    throw new DOMException('asked with a token that was replaced', 'AbortError');
+  }
+  return response;
 }
 
 /**
