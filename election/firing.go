@@ -55,6 +55,8 @@ type Verdict struct {
 	// Held: HolderID has a majority, as far as that can be known: its own vote counts
 	// if it did not answer itself.
 	Held bool
+	// Presumed: Held counts on the vote of HolderID itself, which did not answer.
+	Presumed bool
 	// RunningOn names a node that reported the job as still running; "" if none
 	// did. Forbid and Replace jobs must then not start.
 	RunningOn string

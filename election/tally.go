@@ -109,7 +109,9 @@ func (t *Tally) Verdict(name func(instanceID string) string) Verdict {
 		v.HolderID = slices.MinFunc(slices.Sorted(maps.Keys(votes)), func(a, b string) int {
 			return cmp.Compare(votes[b], votes[a]) // the first of those with most votes
 		})
-		v.Held = votes[v.HolderID]+t.silent(v.HolderID) >= Quorum(t.n)
+		certain := votes[v.HolderID] >= Quorum(t.n)
+		v.Held = certain || votes[v.HolderID]+t.silent(v.HolderID) >= Quorum(t.n)
+		v.Presumed = v.Held && !certain
 	}
 	switch granted := t.granted(); v.Outcome {
 	case Denied:

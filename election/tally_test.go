@@ -158,20 +158,21 @@ func TestTallyKnowsWhoHolds(t *testing.T) {
 		answers []given
 		holder  string
 		held    bool
+		certain bool
 	}{
-		{"nobody", 3, []given{{c, yes()}, {ownVoter, no(RefusedFenced)}}, "", false},
-		{"the holder says so itself", 3, []given{{b, taken}, {c, taken}}, "i-b", true},
-		{"the holder is gone", 3, []given{{c, taken}, {ownVoter, taken}}, "i-b", true},
-		{"one vote and that of the holder who is gone", 3, []given{{c, taken}, {ownVoter, yes()}}, "i-b", true},
-		{"the holder does not know of it", 3, []given{{c, taken}, {b, yes()}}, "i-b", false},
-		{"half", 4, []given{{b, taken}, {c, taken}, {d, takenBy("i-d")}}, "i-b", false},
-		{"a process that is no voter", 3, []given{{b, takenBy("i-x")}, {c, no(RefusedFenced)}, {ownVoter, no(RefusedFenced)}}, "i-x", false},
+		{"nobody", 3, []given{{c, yes()}, {ownVoter, no(RefusedFenced)}}, "", false, false},
+		{"the holder says so itself", 3, []given{{b, taken}, {c, taken}}, "i-b", true, true},
+		{"the holder is gone", 3, []given{{c, taken}, {ownVoter, taken}}, "i-b", true, true},
+		{"one vote and that of the holder who is gone", 3, []given{{c, taken}, {ownVoter, yes()}}, "i-b", true, false},
+		{"the holder does not know of it", 3, []given{{c, taken}, {b, yes()}}, "i-b", false, false},
+		{"half", 4, []given{{b, taken}, {c, taken}, {d, takenBy("i-d")}}, "i-b", false, false},
+		{"a process that is no voter", 3, []given{{b, takenBy("i-x")}, {c, no(RefusedFenced)}, {ownVoter, no(RefusedFenced)}}, "i-x", false, false},
 	} {
 		tally := NewTally(tc.n)
 		for _, g := range tc.answers {
 			tally.Add(g.voter, g.a)
 		}
-		if v := tally.Verdict(nil); v.HolderID != tc.holder || v.Held != tc.held {
+		if v := tally.Verdict(nil); v.HolderID != tc.holder || v.Held != tc.held || (v.Held && !v.Presumed) != tc.certain {
 			t.Errorf("%s: %+v", tc.what, v)
 		}
 	}

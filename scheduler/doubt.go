@@ -51,11 +51,13 @@ type doubt struct {
 	holder string // instance id of the process that has, or is thought to have, most votes
 	name   string // of its node
 	held   bool   // it has a majority of them
-	nobody bool   // nobody has a majority, or gets one any more
-	voted  time.Time
-	heard  time.Time
-	asked  bool
-	answer string // the newest one, in words
+	// presumed: held counts on the holder's own vote, of which it has not told itself
+	presumed bool
+	nobody   bool // nobody has a majority, or gets one any more
+	voted    time.Time
+	heard    time.Time
+	asked    bool
+	answer   string // the newest one, in words
 }
 
 // doubts are the firings in doubt, in the order in which they came to be.
@@ -68,7 +70,7 @@ type doubts struct {
 // lose records that a firing did not run, unless another node may have run it: then
 // that is found out first. mu is held.
 func (d *Dispatcher) lose(f *firing, lost verdict, known election.Verdict) {
-	x := &doubt{firing: *f, lost: lost, holder: known.HolderID, name: known.Holder, held: known.Held}
+	x := &doubt{firing: *f, lost: lost, holder: known.HolderID, name: known.Holder, held: known.Held, presumed: known.Presumed}
 	if !d.needsClaim(f.entry.subject) || !d.wonder(x) {
 		d.decide(f, lost)
 		return
@@ -113,7 +115,9 @@ func (d *Dispatcher) resolveDoubts(now time.Time, viewChanged bool) {
 	}
 	canAsk := d.view != nil && d.view.Quorate() && !p.asking
 	pause := !now.After(p.next)
-	p.next = now.Add(doubtPause)
+	if !pause { // views that change all the time must not put it off
+		p.next = now.Add(doubtPause)
+	}
 	var ask []*doubt
 	kept := p.list[:0]
 	for _, x := range p.list {
@@ -193,7 +197,7 @@ func (x *doubt) learn(v election.Verdict, voted, heard time.Time) {
 		if v.HolderID != x.holder {
 			x.name = ""
 		}
-		x.holder, x.held, x.voted, x.heard = v.HolderID, v.Held, voted, heard
+		x.holder, x.held, x.presumed, x.voted, x.heard = v.HolderID, v.Held, v.Presumed, voted, heard
 		x.name = cmp.Or(v.Holder, x.name)
 	}
 }
@@ -209,15 +213,19 @@ func (d *Dispatcher) resolve(x *doubt) bool {
 	if x.told && !x.asked && fate == holderLives {
 		return true // no need to ask anybody
 	}
-	if !x.asked || !x.held {
+	if !x.asked || !x.held || d.view == nil {
 		return false
 	}
-	since := x.at
-	if x.voted.After(since) {
-		since = x.voted
+	if x.holder == d.view.InstanceID() {
+		// Granted to this very process, too late for it to learn of that: it did not start it.
+		d.decide(&x.firing, x.lost)
+		return true
+	}
+	if x.presumed && fate != holderEnded {
+		return false // it will tell whether it voted for itself, unless it is gone
 	}
 	switch {
-	case fate == holderLives, !x.heard.Before(since.Add(startSlack)):
+	case fate == holderLives, x.wentOn():
 		if !x.told {
 			d.decide(&x.firing, verdict{outcome: DecidedDenied, code: CodeDenied, owner: who, reason: who + " holds it"})
 		}
@@ -228,6 +236,16 @@ func (d *Dispatcher) resolve(x *doubt) bool {
 		return false
 	}
 	return true
+}
+
+// wentOn reports whether the holder was heard from so long after its grant that it has
+// started the job, or has written down why not.
+func (x *doubt) wentOn() bool {
+	since := x.at
+	if x.voted.After(since) {
+		since = x.voted
+	}
+	return !x.heard.Before(since.Add(startSlack))
 }
 
 // fate is what is known of the process that holds a firing.
@@ -270,6 +288,11 @@ func (d *Dispatcher) unresolved(x *doubt) {
 	who, _ := d.holderOf(x)
 	v := x.lost
 	switch {
+	case x.held && x.wentOn():
+		if !x.told {
+			d.decide(&x.firing, verdict{outcome: DecidedDenied, code: CodeDenied, owner: who, reason: who + " holds it"})
+		}
+		return
 	case x.held:
 		v = verdict{outcome: DecidedMissed, code: CodeUntold, owner: who,
 			reason: fmt.Sprintf("it was granted to %s, which is out of reach: whether it had started the job is not known", who)}

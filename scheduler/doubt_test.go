@@ -59,6 +59,8 @@ func TestFiringsOfANodeThatWasCutOff(t *testing.T) {
 		"back before the deadline":   {heldBy("ic"), 5 * time.Second, nil},
 		"too few can tell":           {election.Verdict{Code: election.CodeUnanswered}, 40 * time.Second, []string{"00:01:00 unknown"}},
 		"another had too few votes":  {election.Verdict{Code: "taken", HolderID: "ic", Holder: "c"}, 40 * time.Second, []string{"00:01:00 unknown"}},
+		"this node, and too late":    {heldBy("ib"), 40 * time.Second, []string{"00:01:00 no-quorum"}},
+		"its own vote is not told":   {election.Verdict{Code: "taken", HolderID: "ic", Holder: "c", Held: true, Presumed: true}, 40 * time.Second, []string{"00:01:00 untold"}},
 		"never back":                 {heldBy("ic"), 0, []string{"00:01:00 unknown"}},
 		"the others are in conflict": {election.Verdict{Code: "conflict"}, 40 * time.Second, []string{"00:01:00 no-quorum"}},
 	} {

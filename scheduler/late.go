@@ -186,7 +186,7 @@ func (d *Dispatcher) inheritsFrom(f *parkedFiring) bool {
 		if peer.NodeName != f.verdict.Owner {
 			continue
 		}
-		since := peer.LastSeen
+		since := peer.LastSeen.Add(-startSlack) // what it told then is a little older
 		if peer.Stopping {
 			since = earlier(since, d.peers[peer.InstanceID].stopping.Add(-handOver))
 		}

@@ -225,6 +225,7 @@ func (w *world) handedOver() string {
 			}
 			if at > x.from-time.Second && at < x.from+4*time.Second {
 				least = 0 // its rightful owner is held
+				most = 2  // or takes over while the others don't know yet
 			}
 		}
 		if n < least || n > most {
