@@ -54,7 +54,7 @@ func TestJobListIsWhatEncodingGives(t *testing.T) {
 					j.Running, j.PIDs = true, rapid.SliceOfN(rapid.IntRange(1, 1<<22), 0, 3).Draw(t, "pids")
 				case 1:
 					j.Running, j.PIDs = false, nil
-					run := history.Run{ID: fmt.Sprint(len(runs[j.Job.Name])), Outcome: history.Success, StartedAt: now.Add(-time.Second), FinishedAt: now, FailReason: text.Draw(t, "reason")}
+					run := history.Run{ID: fmt.Sprint(j.Job.Name, "#", len(runs[j.Job.Name])), Outcome: history.Success, StartedAt: now.Add(-time.Second), FinishedAt: now, FailReason: text.Draw(t, "reason")}
 					runs[j.Job.Name] = append(runs[j.Job.Name], run)
 					j.LastRun = &run
 				case 2:
