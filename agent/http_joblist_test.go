@@ -33,15 +33,15 @@ func TestJobListIsWhatEncodingGives(t *testing.T) {
 		list, runs := &jobList{}, runsOf{}
 		now := time.Unix(1_700_000_000, 0).UTC()
 		text := rapid.OneOf(rapid.String(), rapid.Just(`x","running":false,"pids":[],"scheduled_in":null,`))
-		draw := func(i int) *scheduler.Job {
+		draw := func(name string) *scheduler.Job {
 			return &scheduler.Job{
-				Name: fmt.Sprint("job-", i), Enabled: rapid.Bool().Draw(t, "enabled"), ScheduleText: text.Draw(t, "schedule"),
+				Name: name, Enabled: rapid.Bool().Draw(t, "enabled"), ScheduleText: text.Draw(t, "schedule"),
 				Command: scheduler.Command{Line: text.Draw(t, "command")}, Timezone: text.Draw(t, "zone"), ClusterPolicy: election.Leader,
 			}
 		}
 		var jobs []scheduler.JobStatus
 		for i := range rapid.IntRange(0, 4).Draw(t, "jobs") {
-			jobs = append(jobs, scheduler.JobStatus{Job: draw(i)})
+			jobs = append(jobs, scheduler.JobStatus{Job: draw(fmt.Sprint("job-", i))})
 		}
 		elect := false
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -64,7 +64,7 @@ func TestJobListIsWhatEncodingGives(t *testing.T) {
 				case 4:
 					j.Pause = nil
 				case 5:
-					j.Job = draw(i) // a reload
+					j.Job = draw(j.Job.Name) // a reload
 				case 6:
 					jobs = slices.Delete(jobs, i, i+1)
 				case 7:
