@@ -100,7 +100,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			defer func() { <-slots }()
 			began := time.Now()
 			cmd := exec.Command(binary, "-test.run", "^"+m.by+"$", "-rapid.shrinktime=1ns", "-rapid.nofailfile")
-			cmd.Env = append(os.Environ(), mutantVariable+"="+m.rule, kindVariable+"="+m.kind, "YACRON2_SIM_TIME="+(10*mutantTime).String(), "GOMAXPROCS=1")
+			cmd.Env = append(os.Environ(), mutantVariable+"="+m.rule, kindVariable+"="+m.kind, "YACRON2_SIM_RANDOM=1", "YACRON2_SIM_TIME="+(10*mutantTime).String(), "GOMAXPROCS=1")
 			cmd.Dir = t.TempDir()
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
