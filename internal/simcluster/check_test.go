@@ -225,7 +225,9 @@ func (w *world) handedOver() string {
 			}
 			if at > x.from-time.Second && at < x.from+4*time.Second {
 				least = 0 // its rightful owner is held
-				most = 2  // or takes over while the others don't know yet
+			}
+			if at > x.from+30*time.Millisecond && at < x.from+300*time.Millisecond {
+				most = 2 // it is held no more, which the others know one message later
 			}
 		}
 		if n < least || n > most {
