@@ -1,19 +1,17 @@
 package consul
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/hashicorp/consul/api"
+
+	"github.com/yacron2/yacron2/lease"
 )
 
 // dialer makes the client, and anew when what it was made with has changed.
@@ -23,56 +21,7 @@ type dialer struct {
 	mu        sync.Mutex
 	current   *api.Client
 	transport *http.Transport
-	used      material
-}
-
-// material is what the files and the secret held.
-type material struct {
-	ca, cert, key []byte
-	token         string
-}
-
-func (m material) equal(other material) bool {
-	return bytes.Equal(m.ca, other.ca) && bytes.Equal(m.cert, other.cert) && bytes.Equal(m.key, other.key) && m.token == other.token
-}
-
-// load reads the files and the secret.
-func (d *dialer) load() (m material, err error) {
-	for _, f := range []struct {
-		path string
-		to   *[]byte
-	}{{d.cfg.CA, &m.ca}, {d.cfg.Cert, &m.cert}, {d.cfg.Key, &m.key}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.to, err = os.ReadFile(f.path); err != nil {
-			return material{}, err
-		}
-	}
-	if d.cfg.Token != nil {
-		if m.token, err = d.cfg.Token(); err != nil {
-			return material{}, fmt.Errorf("token: %w", err)
-		}
-	}
-	return m, nil
-}
-
-func (m material) tls() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if m.ca != nil {
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(m.ca) {
-			return nil, errors.New("tls.ca holds no certificate in PEM form")
-		}
-	}
-	if m.cert != nil || m.key != nil {
-		pair, err := tls.X509KeyPair(m.cert, m.key)
-		if err != nil {
-			return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
+	used      lease.Material
 }
 
 // client returns the client. Nothing is sent.
@@ -82,11 +31,11 @@ func (d *dialer) client() (*api.Client, error) {
 	if d.current != nil {
 		return d.current, nil
 	}
-	m, err := d.load()
+	m, err := d.cfg.credentials().Read()
 	if err != nil {
 		return nil, fmt.Errorf("consul: %w", err)
 	}
-	secure, err := m.tls()
+	secure, err := m.TLS()
 	if err != nil {
 		return nil, fmt.Errorf("consul: %w", err)
 	}
@@ -104,7 +53,7 @@ func (d *dialer) client() (*api.Client, error) {
 		Datacenter: d.cfg.Datacenter,
 		Namespace:  d.cfg.Namespace,
 		Partition:  d.cfg.Partition,
-		Token:      m.token,
+		Token:      m.Secret,
 		HttpClient: &http.Client{Transport: transport},
 	})
 	if err != nil {
@@ -124,16 +73,16 @@ func scheme(address string) string {
 // reload makes the next call use a new client if what the present one was made with has
 // changed. New material that makes no sense leaves it as it is.
 func (d *dialer) reload() error {
-	m, err := d.load()
+	m, err := d.cfg.credentials().Read()
 	if err == nil {
-		_, err = m.tls()
+		_, err = m.TLS()
 	}
 	if err != nil {
 		return fmt.Errorf("consul: %w", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.current != nil && !m.equal(d.used) {
+	if d.current != nil && !m.Equal(d.used) {
 		d.transport.CloseIdleConnections()
 		d.current = nil
 	}

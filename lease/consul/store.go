@@ -44,6 +44,11 @@ type Config struct {
 	Logger         hclog.Logger // nil: silent
 }
 
+// credentials are where the connection's material is.
+func (c *Config) credentials() lease.Credentials {
+	return lease.Credentials{CA: c.CA, Cert: c.Cert, Key: c.Key, Secret: c.Token, SecretName: "token"}
+}
+
 // Timing returns how a Manager asks a store with this time to live: the session is
 // renewed at half of it, as Consul advises.
 func Timing(ttl time.Duration) lease.Timing {

@@ -1,13 +1,9 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/yacron2/yacron2/lease"
 )
 
 const (
@@ -35,17 +33,7 @@ type dialer struct {
 	mu      sync.Mutex
 	current *client
 	closed  bool
-	used    material // what current was made with
-}
-
-// material is what the files and the secret held.
-type material struct {
-	ca, cert, key []byte
-	password      string
-}
-
-func (m material) equal(other material) bool {
-	return bytes.Equal(m.ca, other.ca) && bytes.Equal(m.cert, other.cert) && bytes.Equal(m.key, other.key) && m.password == other.password
+	used    lease.Material // what current was made with
 }
 
 // client is a connection.
@@ -61,52 +49,12 @@ type client struct {
 
 // check reports what is wrong with the files and the secret.
 func (d *dialer) check() error {
-	m, err := d.load()
+	m, err := d.cfg.credentials().Read()
 	if err != nil {
 		return err
 	}
-	_, err = m.tls()
+	_, err = m.TLS()
 	return err
-}
-
-// load reads the files and the secret.
-func (d *dialer) load() (m material, err error) {
-	for _, f := range []struct {
-		path string
-		to   *[]byte
-	}{{d.cfg.CA, &m.ca}, {d.cfg.Cert, &m.cert}, {d.cfg.Key, &m.key}} {
-		if f.path == "" {
-			continue
-		}
-		if *f.to, err = os.ReadFile(f.path); err != nil {
-			return material{}, err
-		}
-	}
-	if d.cfg.Password != nil {
-		if m.password, err = d.cfg.Password(); err != nil {
-			return material{}, fmt.Errorf("password: %w", err)
-		}
-	}
-	return m, nil
-}
-
-// tls returns the settings of https endpoints.
-func (m material) tls() (*tls.Config, error) {
-	out := &tls.Config{MinVersion: tls.VersionTLS12}
-	if m.ca != nil {
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(m.ca) {
-			return nil, errors.New("tls.ca holds no certificate in PEM form")
-		}
-	}
-	if m.cert != nil || m.key != nil {
-		pair, err := tls.X509KeyPair(m.cert, m.key)
-		if err != nil {
-			return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
 }
 
 // client returns the connection, made now if there is none. Nothing is said to a server
@@ -128,8 +76,8 @@ func (d *dialer) client() (*client, error) {
 	return c, nil
 }
 
-func (d *dialer) dial() (*client, material, error) {
-	m, err := d.load()
+func (d *dialer) dial() (*client, lease.Material, error) {
+	m, err := d.cfg.credentials().Read()
 	if err != nil {
 		return nil, m, err
 	}
@@ -142,7 +90,7 @@ func (d *dialer) dial() (*client, material, error) {
 	}
 	for _, e := range d.cfg.Endpoints {
 		if strings.HasPrefix(e, "https://") {
-			if cfg.TLS, err = m.tls(); err != nil {
+			if cfg.TLS, err = m.TLS(); err != nil {
 				return nil, m, err
 			}
 			break
@@ -162,16 +110,16 @@ func (d *dialer) dial() (*client, material, error) {
 // reload replaces the connection if what it was made with has changed. New material that
 // makes no sense leaves the connection as it is.
 func (d *dialer) reload() error {
-	m, err := d.load()
+	m, err := d.cfg.credentials().Read()
 	if err == nil {
-		_, err = m.tls()
+		_, err = m.TLS()
 	}
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	d.mu.Lock()
 	old := d.current
-	if old == nil || d.closed || m.equal(d.used) {
+	if old == nil || d.closed || m.Equal(d.used) {
 		d.mu.Unlock()
 		return nil
 	}

@@ -42,6 +42,11 @@ type Config struct {
 	Logger         hclog.Logger // nil: silent
 }
 
+// credentials are where the connection's material is.
+func (c *Config) credentials() lease.Credentials {
+	return lease.Credentials{CA: c.CA, Cert: c.Cert, Key: c.Key, Secret: c.Password, SecretName: "password"}
+}
+
 // Timing returns how a Manager asks a store with this time to live: three renewals in
 // it, and each call short enough for several attempts before leadership ends.
 func Timing(ttl time.Duration) lease.Timing {
