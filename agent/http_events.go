@@ -3,10 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,14 +33,9 @@ func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 			filter.kinds[kind] = true
 		}
 	}
-	last := 0
-	if query.Has("last") {
-		n, err := strconv.Atoi(query.Get("last"))
-		if err != nil || n < 0 || n > eventsKept {
-			a.refuse(w, r, http.StatusBadRequest, fmt.Sprintf("last must be a number from 0 to %d, not %s", eventsKept, quoteName(query.Get("last"))))
-			return
-		}
-		last = n
+	last, ok := a.lastOf(w, r, eventsKept)
+	if !ok {
+		return
 	}
 	s := a.stream(w, r)
 	if s == nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 // a token that may operate.
 func (a *httpAPI) monitor(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	level, last := hclog.Info, 0
+	level := hclog.Info
 	if query.Has("level") {
 		var err error
 		if level, err = parseLevel(query.Get("level")); err != nil || !slices.Contains(api.LogLevels(), level.String()) {
@@ -27,13 +26,9 @@ func (a *httpAPI) monitor(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if query.Has("last") {
-		n, err := strconv.Atoi(query.Get("last"))
-		if err != nil || n < 0 || n > linesKept {
-			a.refuse(w, r, http.StatusBadRequest, fmt.Sprintf("last must be a number from 0 to %d, not %s", linesKept, quoteName(query.Get("last"))))
-			return
-		}
-		last = n
+	last, ok := a.lastOf(w, r, linesKept)
+	if !ok {
+		return
 	}
 	s := a.stream(w, r)
 	if s == nil {

@@ -3,7 +3,9 @@ package agent
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -125,4 +127,19 @@ func (s *eventStream) flush() error {
 func limitWrite(w http.ResponseWriter) {
 	// Answers that are recorded in tests know no deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+}
+
+// lastOf returns the parameter last, of how many kept entries a stream begins with: 0 if
+// it is not there. A value that is not one from 0 to most is refused, and then ok is false.
+func (a *httpAPI) lastOf(w http.ResponseWriter, r *http.Request, most int) (n int, ok bool) {
+	query := r.URL.Query()
+	if !query.Has("last") {
+		return 0, true
+	}
+	n, err := strconv.Atoi(query.Get("last"))
+	if err != nil || n < 0 || n > most {
+		a.refuse(w, r, http.StatusBadRequest, fmt.Sprintf("last must be a number from 0 to %d, not %s", most, quoteName(query.Get("last"))))
+		return 0, false
+	}
+	return n, true
 }
