@@ -190,6 +190,20 @@ func (p *prometheus) settle(what string, want map[string][]string, either ...str
 	})
 }
 
+// seesFailures waits until the failing job of each of n agents has failed since an instant
+// and was scraped: an agent that starts again shows nothing of it at first, which ends the
+// alerts for a while.
+func (p *prometheus) seesFailures(n int, since time.Time) {
+	p.tb.Helper()
+	testcluster.Eventually(p.tb, "failures of each agent", func() error {
+		got, err := p.query(fmt.Sprintf(`yacron2_job_last_failure_timestamp_seconds{job_name="bad"} >= %d`, since.Unix()))
+		if err == nil && got != n {
+			err = fmt.Errorf("%d agents show one, want %d", got, n)
+		}
+		return err
+	})
+}
+
 // TestPrometheus lets a Prometheus scrape three agents: in health but for a failing job,
 // without a majority, and then with none of them told of the others, so that each leads a
 // cluster of its own.
@@ -240,7 +254,9 @@ func TestPrometheus(t *testing.T) {
 		peers[n], n.Peers = n.Peers, nil
 		n.WriteConfig()
 	}
+	started := time.Now()
 	c.Start()
+	p.seesFailures(len(c.Nodes), started)
 	p.settle("three leaders", always(map[string][]string{"Yacron2SplitBrain": {""}}), either...)
 
 	c.Kill()
@@ -248,8 +264,10 @@ func TestPrometheus(t *testing.T) {
 		n.Peers = peers[n]
 		n.WriteConfig()
 	}
+	started = time.Now()
 	c.Start()
 	c.AwaitAgreement("yacron-a")
+	p.seesFailures(len(c.Nodes), started)
 	p.settle("one cluster again", always(nil), either...)
 }
 
