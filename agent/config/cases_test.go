@@ -225,7 +225,7 @@ func TestTemplates(t *testing.T) {
 defaults: {onFailure: {report: {webhook: {url: {value: "https://h"}, body: "{{ bad"}}}}
 jobs:
   - {name: a, command: x, schedule: "@daily"}
-  - {name: b, command: x, schedule: "@daily", onSuccess: {report: {mail: {from: a, to: b, subject: "{{ name }}"}}}}
+  - {name: b, command: x, schedule: "@daily", onSuccess: {report: {mail: {from: a@x, to: b@x, subject: "{{ name }}"}}}}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // checker compares a tree with the schema: keys, types, and what must be there.
@@ -102,10 +103,37 @@ func (c *checker) mismatch(n *node, f *field) {
 	if f.kind == secretKind && n.kind == scalar {
 		hint = "give the secret as value, " + c.spell("fromFile") + " or " + c.spell("fromEnvVar") + " below this key"
 	}
-	if f.kind == mapKind && len(f.keys) == 1 && n.kind == scalar && hint == "" {
-		hint = "write " + f.keys[0].spelled(c.src.dialect) + ": " + quote(n.text)
+	if hint == "" {
+		hint = c.instead(n, f)
 	}
 	c.fail(n.pos, c.name(f)+" must be "+f.noun()+", not "+got, hint)
+}
+
+// instead says how to write what somebody seems to have meant with a value of the wrong
+// form.
+func (c *checker) instead(n *node, f *field) string {
+	inYAML := c.src.dialect == yamlDialect
+	switch {
+	case n.kind == scalar && f.kind == mapKind && len(f.keys) == 1:
+		return "write " + f.keys[0].spelled(c.src.dialect) + ": " + quote(n.text)
+	case n.kind == scalar && f.kind == mapKind && len(f.keys) <= 8:
+		names := make([]string, len(f.keys))
+		for i, k := range f.keys {
+			names[i] = k.spelled(c.src.dialect)
+		}
+		return "its keys are " + andList(names)
+	case n.kind == scalar && f.kind == listKind && f.elem.kind == textKind && !f.sealed && !f.elem.sealed:
+		return "write [" + quote(n.text) + "]"
+	case n.kind == mapping && f.kind == listKind && inYAML && f.pairs:
+		return "write each variable as - {key: NAME, value: TEXT}"
+	case n.kind == mapping && f.kind == listKind && inYAML && f.label != "":
+		return "begin each entry with a dash: - " + f.label + ": ..."
+	case n.kind == scalar && f.seconds:
+		if d, err := time.ParseDuration(n.text); err == nil {
+			return "write the seconds without a unit: " + strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+		}
+	}
+	return ""
 }
 
 func (c *checker) spell(key string) string {
@@ -253,7 +281,9 @@ func (c *checker) unknown(e *entry, f *field) {
 		names = append(names, k.spelled(d))
 	}
 	hint := ""
-	if near := nearest(e.key, names); near != "" {
+	if near := f.alias(e.key); near != nil {
+		hint = "did you mean " + near.spelled(d) + "?"
+	} else if near := nearest(e.key, names); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if places := whereKey(fileKeys, e.key, d); len(places) > 0 {
 		// jobs and defaults have the same keys: name the place nearest by path.

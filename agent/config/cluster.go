@@ -73,7 +73,7 @@ func (r *clusterReader) read() {
 	}
 	for _, block := range []string{backendEtcd, backendKubernetes, backendConsul} {
 		if n := s.get(block); n != nil && block != c.Backend {
-			r.failAt(n, block, "a "+block+" block, but the backend is "+c.Backend, "remove the block, or set backend: "+block)
+			r.failAt(n, block, "there is a block "+block+", but the backend is "+c.Backend, "remove the block, or set backend: "+block)
 		}
 	}
 	switch c.Backend {
@@ -95,7 +95,10 @@ func (r *clusterReader) read() {
 			if n := s.get(key); n != nil {
 				hint := "remove the key"
 				if key == "tls" {
-					hint = "the connection to the store is not encrypted by this block; use " + c.Backend + ".tls where it exists"
+					hint = "the connection to the store is not encrypted by this block; use " + c.Backend + ".tls"
+					if c.Backend == backendKubernetes {
+						hint = "remove the key: the pod's account or the kubeconfig brings the certificates"
+					}
 				}
 				r.warnAt(n, key, spell(n, key)+" has no effect on the "+c.Backend+" backend", hint)
 			}

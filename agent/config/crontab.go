@@ -81,11 +81,9 @@ func (l *loader) parseCrontab(src *source) (*node, []problem) {
 		r.entry(text, at)
 	}
 	r.warnOfUsers()
-	if len(r.problems) > 0 {
-		return nil, r.problems
-	}
+	// What is wrong with a line is no reason not to check the others.
 	jobs := &node{kind: list, pos: pos{src, 1, 1}, items: r.jobs}
-	return &node{kind: mapping, pos: jobs.pos, entries: []entry{{"jobs", jobs.pos, jobs}}}, nil
+	return &node{kind: mapping, pos: jobs.pos, entries: []entry{{"jobs", jobs.pos, jobs}}}, r.problems
 }
 
 func (r *crontabReader) fail(at pos, message, hint string) {
@@ -126,7 +124,9 @@ func (r *crontabReader) entry(text string, at pos) {
 		schedule, rest = cutWord(text)
 		if !slices.Contains(crontabNicknames, schedule) {
 			hint := "the nicknames are " + orList(crontabNicknames)
-			if near := nearest(schedule, crontabNicknames); near != "" {
+			if schedule == "@every" {
+				hint = "only YAML and HCL files have it: write the job there, or give five time fields"
+			} else if near := nearest(schedule, crontabNicknames); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			r.fail(at, "unknown nickname "+quote(schedule), hint)
@@ -143,13 +143,13 @@ func (r *crontabReader) entry(text string, at pos) {
 				r.fail(at, "an entry needs five time fields and a command, not "+strconv.Itoa(fields)+" word(s)",
 					"a variable is NAME=value, without export or dots in its name")
 			} else {
-				r.fail(at, "this entry has no command", "")
+				r.fail(at, "this entry has no command", "write five time fields, then the command")
 			}
 			return
 		}
 	}
 	if rest == "" {
-		r.fail(at, "this entry has no command", "")
+		r.fail(at, "this entry has no command", "write the command behind the "+schedule)
 		return
 	}
 	commandAt := at.moved(utf8.RuneCountInString(text[:len(text)-len(rest)]))
@@ -161,6 +161,8 @@ func (r *crontabReader) entry(text string, at pos) {
 	}
 	name := r.base + ":" + strconv.Itoa(int(at.line))
 	r.note(name, schedule, at)
+	r.sixthField(name, rest, commandAt)
+	r.continued(name, rest, commandAt)
 	r.remember(name, rest, commandAt)
 	r.jobs = append(r.jobs, r.job(name, schedule, command, at, commandAt))
 }
@@ -205,6 +207,30 @@ func (r *crontabReader) note(name, schedule string, at pos) {
 	}
 }
 
+// timeField is what stands in a time field, of whatever dialect.
+var timeField = regexp.MustCompile(`(?i)^(?:[*?]|[0-9]+|sun|mon|tue|wed|thu|fri|sat)(?:[-/,#](?:[*?]|[0-9]+|sun|mon|tue|wed|thu|fri|sat))*$`)
+
+// sixthField warns of a line with seconds or a year, as other programs have them: its
+// last time field would be run.
+func (r *crontabReader) sixthField(job, command string, at pos) {
+	if word, _ := cutWord(command); timeField.MatchString(word) && !r.host.Executable(word) {
+		r.out.add(at, Diagnostic{Severity: Warning, Job: job, Key: "command",
+			Message: quote(word) + " looks like a sixth time field, but it is run as the first word of the command",
+			Hint:    "a crontab has five time fields; for seconds or a year, write the job in a YAML or HCL file"})
+	}
+}
+
+// continued warns of a command that seems to go on in the next line.
+func (r *crontabReader) continued(job, command string, at pos) {
+	body := strings.TrimRight(command, `\`)
+	if (len(command)-len(body))%2 == 0 {
+		return // backslashes that are meant as such
+	}
+	r.out.add(at.moved(utf8.RuneCountInString(command)-1), Diagnostic{Severity: Warning, Job: job, Key: "command",
+		Message: "the command ends with this backslash: as in cron, the next line does not continue it",
+		Hint:    "write the command on one line, or the job in a YAML or HCL file"})
+}
+
 // cutWord cuts the first word and the blanks behind it.
 func cutWord(s string) (word, rest string) {
 	i := strings.IndexAny(s, " \t")
@@ -237,12 +263,14 @@ func unescapePercent(s string) (string, int) {
 // wellKnownUsers are accounts that system crontabs name, on this machine or not.
 var wellKnownUsers = []string{"root", "nobody", "daemon", "www-data", "apache", "nginx", "postgres", "mysql", "redis"}
 
-var userName = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+// userName is how accounts are called, those of packages (Debian-exim) and of
+// directories (first.last) included.
+var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}$`)
 
 // remember keeps the first word of a command if it may be a user.
 func (r *crontabReader) remember(job, command string, at pos) {
 	word, rest := cutWord(command)
-	if rest == "" || !userName.MatchString(word) {
+	if !userName.MatchString(word) {
 		return
 	}
 	known, asked := r.users[word]
@@ -257,7 +285,7 @@ func (r *crontabReader) remember(job, command string, at pos) {
 		}
 		r.users[word] = known
 	}
-	if !known {
+	if !known || rest == "" && r.host.Executable(word) {
 		return
 	}
 	r.firstWords = append(r.firstWords, firstWord{job, word, at})

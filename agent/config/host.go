@@ -29,6 +29,8 @@ type Host interface {
 	KnowsZone(name string) bool
 	// LocalZone returns the IANA name of the machine's time zone.
 	LocalZone() (string, error)
+	// Now is the instant of the load: a schedule may have no firing left.
+	Now() time.Time
 }
 
 // System is the machine itself.
@@ -69,6 +71,9 @@ func (System) KnowsZone(name string) bool {
 	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
 	return err == nil
 }
+
+// Now reads the clock.
+func (System) Now() time.Time { return time.Now() }
 
 // LocalZone finds the name of the local zone as the C library would find the zone
 // itself: the variable TZ, the link /etc/localtime, and for a system that has a copy

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os/user"
+	"time"
 )
 
 // testHost is a machine with one user, one group and a known name.
@@ -48,6 +49,8 @@ func (h testHost) GroupIDs(*user.User) ([]string, error) { return []string{"1002
 func (h testHost) Executable(name string) bool { return name == "sync" || name == "echo" }
 
 func (h testHost) KnowsZone(name string) bool { return name != "US/Eastern" }
+
+func (h testHost) Now() time.Time { return time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC) }
 
 func (h testHost) LocalZone() (string, error) {
 	if h.zone == "" && h.zoneErr == nil {

@@ -13,6 +13,8 @@ func splitHostPort(s string) (host string, port int, err error) {
 	const want = "write host:port"
 	i := strings.LastIndexByte(s, ':')
 	switch {
+	case strings.Contains(s, "://"):
+		return "", 0, errors.New("it is a URL: " + want)
 	case i < 0:
 		return "", 0, errors.New("it has no port: " + want)
 	case strings.HasPrefix(s, "["):

@@ -209,7 +209,9 @@ func (b *jobBuilder) command(n *node) {
 		b.noNUL(n, "command")
 	case list:
 		if len(n.items) == 0 {
-			b.fail(n, "command", "the command is an empty list", "")
+			b.fail(n, "command", "the command is an empty list", "name the program, then its arguments")
+		} else if first := n.items[0]; first.blank() {
+			b.fail(first, "command", "the first entry of the command is empty: it names no program", "name the program, then its arguments")
 		}
 		argv := make([]string, 0, len(n.items))
 		for _, item := range n.items {

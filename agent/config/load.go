@@ -83,6 +83,7 @@ type loader struct {
 	schedules map[scheduleKey]*scheduler.Schedule
 	local     *zone // of jobs with utc: false; nil until asked
 	electing  bool  // the cluster section has election on
+	now       time.Time
 
 	startingDeadline time.Duration // of the whole file set
 	clusterAt        pos           // of the key cluster
@@ -106,6 +107,7 @@ func newLoader(sources Sources) *loader {
 	if l.host == nil {
 		l.host = System{}
 	}
+	l.now = l.host.Now()
 	return l
 }
 

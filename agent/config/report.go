@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"math"
+	"net/mail"
 	"net/url"
 	"slices"
 	"strconv"
@@ -82,7 +83,20 @@ func (b *jobBuilder) mail(key string, n *node) *report.Mail {
 	if m.From == "" || m.To == "" {
 		return nil
 	}
+	b.address(key+".from", n.get("from"), m.From)
+	for to := range strings.SplitSeq(m.To, ",") {
+		b.address(key+".to", n.get("to"), to)
+	}
 	return m
+}
+
+// address warns of what no mail can be sent from or to: yacron2 1.2 left it to the
+// server to make root an address.
+func (b *jobBuilder) address(key string, n *node, text string) {
+	text = strings.TrimSpace(text)
+	if _, err := mail.ParseAddress(text); err != nil && text != "" {
+		b.warn(n, key, quote(text)+" is not a mail address: no mail is sent", "write it with its domain: name@example.com")
+	}
 }
 
 func (b *jobBuilder) port(key string, n *node, to *int) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yacron2/yacron2/scheduler"
 )
@@ -51,7 +52,22 @@ func (b *jobBuilder) schedule() {
 		}
 		b.warn(n, "schedule", w, "")
 	}
+	b.neverAgain(n, s)
 	b.scheduleNotes(n, text)
+}
+
+// neverAgain warns of a schedule whose firings are all in the past, or stand at times
+// that the clocks of its zone never show.
+func (b *jobBuilder) neverAgain(n *node, s *scheduler.Schedule) {
+	loc := b.job.Location
+	if loc == nil || !s.NeverFires(b.now, loc) || s.NeverFires(time.Time{}, time.UTC) && len(s.Warnings()) > 0 {
+		return // it goes on, or the schedule itself has told that no date matches
+	}
+	message := "the clocks of " + b.job.Timezone + " never show such a time: it never fires"
+	if last := s.Prev(b.now, loc); !last.IsZero() {
+		message = "no firing is left: the last one was at " + last.In(loc).Format("2006-01-02 15:04:05")
+	}
+	b.warn(n, "schedule", message, "")
 }
 
 // scheduleNotes tells what yacron2 1.2 did not do with the same schedule.
@@ -107,6 +123,9 @@ func fieldNoun(key string) string {
 	return key
 }
 
+// quotationMarks are what people put around values, and word processors in their place.
+const quotationMarks = `"'“”„‟‘’‚‛«»`
+
 // scheduleError reports a malformed schedule at the field that is wrong.
 func (b *jobBuilder) scheduleError(n *node, text string, err error) {
 	var se *scheduler.ScheduleError
@@ -133,7 +152,7 @@ func (b *jobBuilder) scheduleError(n *node, text string, err error) {
 		message = what + ": " + message
 	}
 	hint := se.Hint
-	if trimmed := strings.Trim(text, `"'`); trimmed != text && n.kind == scalar {
+	if trimmed := strings.Trim(text, quotationMarks); trimmed != text && n.kind == scalar {
 		hint = "remove the quotes inside the value: write " + quote(trimmed)
 	}
 	b.failAt(at, key, "the schedule "+quote(text)+" cannot be read: "+message, hint)

@@ -43,6 +43,9 @@ type field struct {
 	// for the mapping itself; label is the key that the block's label holds.
 	block, label string
 	pairs        bool // a list of {key, value} that HCL writes as an object
+	seconds      bool // a number of seconds
+
+	aliases []string // names that other programs have for it; they are no keys here
 
 	fallback *string // the value if the key is absent; nil: none, or not one text
 	implied  bool    // a mapping that is in effect with its fallbacks even if absent
@@ -126,6 +129,12 @@ func (f *field) asPairs() *field { f.pairs, f.block = true, f.hclName; return f 
 // or says what holds if the key is absent.
 func (f *field) or(text string) *field { f.fallback = &text; return f }
 
+// inSeconds says what the number counts.
+func (f *field) inSeconds() *field { f.seconds = true; return f }
+
+// calls names what other programs call the key, for hints.
+func (f *field) calls(names ...string) *field { f.aliases = names; return f }
+
 // always says that a mapping is in effect even if it is absent.
 func (f *field) always() *field { f.implied = true; return f }
 
@@ -154,6 +163,17 @@ func (f *field) named(name string) *field {
 
 // key returns the field of one key of a mapping, or nil.
 func (f *field) key(name string) *field { return f.byName[name] }
+
+// alias returns the field that other programs give this name, or nil.
+func (f *field) alias(name string) *field {
+	plain := plainWord(name)
+	for _, k := range f.keys {
+		if slices.ContainsFunc(k.aliases, func(a string) bool { return plainWord(a) == plain }) {
+			return k
+		}
+	}
+	return nil
+}
 
 // spelled returns the field's name as a file of the given language spells it.
 func (f *field) spelled(d dialect) string {

@@ -167,6 +167,9 @@ func (r *clusterReader) etcd() {
 	if e.Username != "" && !e.Password.IsSet() {
 		r.failAt(b.get("username"), "etcd.username", "a username without a password", "give password as fromFile or fromEnvVar")
 	}
+	if e.Username == "" && e.Password.IsSet() {
+		r.warnAt(b.get("password"), "etcd.password", "a password without a username is not used", "give username too, or remove the password")
+	}
 	if (e.Username != "" || password) && plain > 0 {
 		at := b.get("username")
 		if at == nil {

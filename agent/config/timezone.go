@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"time"
 )
 
@@ -77,8 +78,18 @@ func (b *jobBuilder) zone() {
 
 // zoneHint proposes a zone for a misspelt name.
 func zoneHint(name string) string {
+	if m := zoneOffset.FindStringSubmatch(name); m != nil {
+		// The signs of these names are those of POSIX: what is to be added for UTC.
+		fixed := "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[m[1]] + m[2]
+		if _, err := loadZone(fixed); err == nil {
+			return "write an IANA name like Europe/Berlin, or " + fixed + " for a fixed offset"
+		}
+	}
 	if near := nearest(name, zoneNames()); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "write an IANA name like Europe/Berlin"
 }
+
+// zoneOffset is a distance to UTC in whole hours.
+var zoneOffset = regexp.MustCompile(`^(?i:UTC|GMT)?([+-])0?(1?[0-9])(?::?00)?$`)

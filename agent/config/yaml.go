@@ -3,9 +3,11 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -151,6 +153,11 @@ func explainYAML(src *source, err error) problem {
 		return complaint(at, le.Message, "define it above with &, or put the value in quotes")
 	case strings.HasPrefix(rest, "@"), strings.HasPrefix(rest, "%"), strings.HasPrefix(rest, "`"):
 		return complaint(at, "a value cannot begin with "+rest[:1]+" in YAML", "put it in quotes")
+	}
+	if odd, name := oddBlank(src, at.line); name != "" {
+		return complaint(odd, "a "+name+" stands here, which looks like a space and is none", "replace it by a plain space, or remove it")
+	}
+	switch {
 	case strings.HasPrefix(le.Message, "mapping values are not allowed"):
 		return complaint(at, "a key is not expected here", "check the indentation, or put a value that holds \": \" in quotes")
 	case strings.HasPrefix(le.Message, "did not find expected key"), strings.HasPrefix(le.Message, "did not find expected '-' indicator"),
@@ -168,6 +175,19 @@ func explainYAML(src *source, err error) problem {
 		message = le.ContextMsg + ": " + message
 	}
 	return complaint(at, message, "")
+}
+
+// oddBlank looks in a line and the one above it for what editors and web pages put in the
+// place of a space, and YAML takes for a letter.
+func oddBlank(src *source, line int32) (at pos, name string) {
+	for _, n := range []int32{line - 1, line} {
+		for i, r := range []rune(src.line(int(n))) {
+			if r > '~' && (unicode.Is(unicode.Zs, r) || unicode.Is(unicode.Cf, r)) {
+				return pos{src, n, int32(i) + 1}, fmt.Sprintf("character %U", r)
+			}
+		}
+	}
+	return pos{}, ""
 }
 
 // yamlConverter turns YAML nodes into neutral ones.
