@@ -31,7 +31,8 @@ type httpAPI struct {
 	coordination *coordination
 	happenings   *happenings
 	agentLog     *logs
-	settings     func() settings // of the configuration in effect
+	settings     func() settings         // of the configuration in effect
+	planned      func() []*scheduler.Job // of the configuration in effect
 	loaded       func() loadStatus
 	ready        func() error // why the agent does not do its work
 	reload       func(context.Context) error
@@ -69,6 +70,7 @@ func (a *httpAPI) routes() router {
 		{method: http.MethodGet, pattern: "/jobs/{name}/runs", handler: a.runs},
 		{method: http.MethodGet, pattern: "/jobs/{name}/logs", handler: a.logs},
 		{method: http.MethodGet, pattern: "/jobs/{name}/why", handler: a.why},
+		{method: http.MethodGet, pattern: "/schedule/next", handler: a.preview},
 		{method: http.MethodPost, pattern: "/jobs/{name}/start", handler: a.start},
 		{method: http.MethodPost, pattern: "/jobs/{name}/cancel", handler: a.cancel},
 		{method: http.MethodPost, pattern: "/jobs/{name}/pause", handler: a.pause},
@@ -131,6 +133,7 @@ func (a *httpAPI) refuse(w http.ResponseWriter, r *http.Request, status int, rea
 // is not taken: the body would be misread.
 func (a *httpAPI) send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
 	for _, header := range a.settings().headers {
 		h.Set(header.Name, header.Value)
 	}
@@ -138,7 +141,7 @@ func (a *httpAPI) send(w http.ResponseWriter, status int, contentType string, bo
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	limitWrite(w)
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // plain text or JSON, and a browser is told not to see more in it
 }
 
 // wantsJSON reports whether the client asks for JSON by name; wildcards keep the text

@@ -140,6 +140,12 @@ func (x *contractRun) answers() {
 		{"GET", slash + "/next", nil, "", 200, contentTypeJSON, `{"name":"a/b \u00fc","enabled":true,"schedule":"@yearly","timezone":"UTC","firings":[{"at":"`},
 		{"GET", slash + "/next?n=0", asJSON, "", 400, contentTypeJSON, `{"error":"n must be`},
 		{"GET", "/jobs/none/next", nil, "", 404, "text/plain; charset=utf-8", notFound},
+		{"GET", "/schedule/next?schedule=@daily&timezone=Europe/Berlin&n=2", nil, "", 200, contentTypeJSON, `{"schedule":"@daily","canonical":"0 0 0 * * * *","timezone":"Europe/Berlin","firings":[{"at":"`},
+		{"GET", "/schedule/next?schedule=@reboot", nil, "", 200, contentTypeJSON, `{"schedule":"@reboot","canonical":"@reboot","timezone":"UTC","firings":[],"warnings":[],"jobs":["boot"],"jobs_total":1}`},
+		{"GET", "/schedule/next?schedule=61+*+*+*+*", nil, "", 400, "text/plain; charset=utf-8", `the schedule "61 * * * *" cannot be read: minute "61": `},
+		{"GET", "/schedule/next?minute=61", asJSON, "", 400, contentTypeJSON, `{"error":"the schedule \"61 * * * *\" cannot be read: minute \"61\": `},
+		{"GET", "/schedule/next?schedule=@daily&n=0", asJSON, "", 400, contentTypeJSON, `{"error":"n must be`},
+		{"GET", "/schedule/next?schedule=%zz", nil, "", 400, "text/plain; charset=utf-8", "the query is not encoded as it must be"},
 		{"GET", slash + "/runs", nil, "", 200, contentTypeJSON, `{"name":"a/b \u00fc","runs":[],"stats":{"total":0,"success":0,"failure":0,"cancelled":0,"success_rate":null,`},
 		{"GET", "/jobs/boot/runs", nil, "", 200, contentTypeJSON, `{"name":"boot","runs":[{"outcome":"success","exit_code":0,`},
 		{"GET", "/jobs/none/runs", nil, "", 404, "text/plain; charset=utf-8", notFound},
@@ -232,7 +238,11 @@ func (x *contractRun) answers() {
 
 // operationPath returns a path of an operation.
 func operationPath(op operation) string {
-	return strings.NewReplacer("{name}", "long", "{file}", "index.html").Replace(op.path)
+	path := strings.NewReplacer("{name}", "long", "{file}", "index.html").Replace(op.path)
+	if path == "/schedule/next" {
+		path += "?schedule=@daily"
+	}
+	return path
 }
 
 // withTokens asks without one, with one that may only read, from another site, and with

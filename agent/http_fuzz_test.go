@@ -48,6 +48,9 @@ func FuzzRequest(f *testing.F) {
 		f.Add(op.method, operationPath(op), "", "application/json", "", `{"seconds": 5}`)
 	}
 	f.Add("GET", "/jobs/boot/next", "n=5&from=2026-03-01T00:00:00Z", "", "", "")
+	f.Add("GET", "/schedule/next", "schedule=*/5+8-18+*+*+mon-fri&timezone=Europe/Berlin&n=12", "application/json", "", "")
+	f.Add("GET", "/schedule/next", "minute=30&hour=2&dayOfMonth=L&dayMatch=or&utc=off&from=2026-03-01T00:00:00Z", "", "", "")
+	f.Add("GET", "/schedule/next", "schedule=61+*+*+*+*&schedule=x&timezone=Europa/Berlin", "application/json", "", "")
 	f.Add("GET", "/jobs/boot/why", "at=2026-03-01T00:00:00%2B01:00", "*/*", "", "")
 	f.Add("GET", "/jobs/boot/logs", "follow=false", "text/event-stream", "x-5", "")
 	f.Add("GET", "/events", "kind=role,missed&job=boot", "text/event-stream", "0123-7", "")

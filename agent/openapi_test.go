@@ -497,7 +497,7 @@ func TestOpenAPIHasEveryField(t *testing.T) {
 		"Error": api.ErrorBody{}, "Health": api.Health{}, "JobSetID": api.JobSetID{}, "Problem": api.Problem{}, "ConfigStatus": api.ConfigStatus{},
 		"Pause": api.Pause{}, "PauseRequest": api.PauseRequest{}, "Run": api.Run{}, "Missed": api.Missed{},
 		"Job": api.Job{}, "Job history": api.HistoryEntry{}, "Runs": api.Runs{}, "Runs stats": api.Stats{},
-		"Next": api.Next{}, "Next firings": api.Firing{}, "Why": api.Why{}, "Why now": api.WhyNow{}, "Why decisions": api.Decision{},
+		"Next": api.Next{}, "Firing": api.Firing{}, "SchedulePreview": api.SchedulePreview{}, "ScheduleError": api.ScheduleError{}, "Why": api.Why{}, "Why now": api.WhyNow{}, "Why decisions": api.Decision{},
 		"LogLine": api.LogLine{}, "LogEnd": api.LogEnd{}, "Event": api.Event{}, "AgentLine": api.AgentLine{}, "Role": api.Role{}, "Event member": api.Member{}, "Event reload": api.Reload{},
 		"Cluster": api.Cluster{}, "Peer": api.Peer{}, "Fleet": api.Fleet{}, "Fleet nodes": api.FleetNode{}, "JobSummary": api.JobSummary{}, "JobSummary last": api.LastSummary{},
 	} {

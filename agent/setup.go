@@ -89,6 +89,7 @@ func (a *Agent) wire(log hclog.Logger, cfg *config.Config) error {
 		happenings:   a.happenings,
 		agentLog:     a.logs,
 		settings:     a.settings,
+		planned:      func() []*scheduler.Job { return a.config.Load().Jobs },
 		loaded:       a.loadStatus,
 		ready:        a.ready,
 		slots:        &a.streams,

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,9 @@ func TestClientRequests(t *testing.T) {
 		{"reload", "{}", request{"POST", "/reload", asJSON, auth}, func() (any, error) { return c.Reload(ctx) }},
 		{"job", "{}", request{"GET", "/jobs/a%2Fb", asJSON, auth}, func() (any, error) { return c.Job(ctx, "a/b") }},
 		{"next", "{}", request{"GET", "/jobs/a/next?n=3", asJSON, auth}, func() (any, error) { return c.Next(ctx, "a", 3, time.Time{}) }},
+		{"schedule", "{}", request{"GET", "/schedule/next?n=12&schedule=%2A%2F5+%2A+%2A+%2A+%2A", asJSON, auth}, func() (any, error) {
+			return c.SchedulePreview(ctx, url.Values{"schedule": {"*/5 * * * *"}, "n": {"12"}})
+		}},
 		{"next after", "{}", request{"GET", "/jobs/a/next?from=2026-03-01T12%3A00%3A00.00025Z&n=3", asJSON, auth}, func() (any, error) { return c.Next(ctx, "a", 3, noon) }},
 		{"why", "{}", request{"GET", "/jobs/a/why", asJSON, auth}, func() (any, error) { return c.Why(ctx, "a", time.Time{}) }},
 		{"pause", "{}", request{"POST", "/jobs/a/pause", asJSON, auth}, func() (any, error) { return c.Pause(ctx, "a", PauseRequest{}) }},

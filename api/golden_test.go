@@ -130,6 +130,12 @@ func TestGolden(t *testing.T) {
 			{At: At(noon), Local: "2026-03-01T12:00:00Z"}, {At: At(noon.Add(time.Hour)), Local: "2026-03-01T13:00:00Z", Note: "moved"},
 		}}, new(Next)},
 		{"next-none.json", Next{Name: "a"}, nil},
+		{"schedule.json", SchedulePreview{
+			Schedule: "30 2 * * *", Canonical: "0 30 2 * * * *", Timezone: "Europe/Berlin", Firings: []Firing{{At: At(noon), Local: "2026-03-01T12:00:00Z", Note: "moved"}},
+			Warnings: []Problem{{Key: "schedule", Message: "odd", Hint: "write another"}}, Jobs: []string{"a"}, JobsTotal: 101,
+		}, new(SchedulePreview)},
+		{"schedule-none.json", SchedulePreview{Schedule: "@reboot", Canonical: "@reboot"}, nil},
+		{"schedule-error.json", ScheduleError{Error: "odd", Problems: []Problem{{Key: "schedule", Column: 3, Message: "odd"}}}, new(ScheduleError)},
 		{"health.json", Health{OK: true}, new(Health)},
 		{"health-bad.json", Health{Reason: "the agent is stopping"}, new(Health)},
 		{"why.json", Why{

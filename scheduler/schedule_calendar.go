@@ -125,8 +125,14 @@ func (c *calendar) prev(w int64) (int64, bool) {
 
 // matches reports whether the civil time w matches.
 func (c *calendar) matches(w int64) bool {
-	at, ok := c.next(w)
-	return ok && at == w
+	if w < firstCivil || w >= endCivil {
+		return false
+	}
+	second := w % secondsPerDay
+	if c.values.Second&(1<<(second%60)) == 0 || c.values.Minute&(1<<(second/60%60)) == 0 || c.values.Hour&(1<<(second/3600)) == 0 {
+		return false
+	}
+	return c.matchesDay(time.Unix(w, 0).UTC().Date())
 }
 
 // any reports whether a civil time in [from, to) matches.
@@ -180,7 +186,7 @@ func (c *calendar) days(y int, m time.Month) uint32 {
 	length := daysIn(y, m)
 	inMonth := uint32(1<<(length+1) - 2)
 
-	dom := uint32(c.values.Dom)
+	dom := uint32(c.values.Dom) //nolint:gosec // days 1 to 31, without the bit of a star
 	if c.values.Dow == allWeekday && c.fromEnd|c.nearWeekday == 0 && !c.lastWeekday {
 		return dom & inMonth
 	}
@@ -223,8 +229,8 @@ func (c *calendar) days(y int, m time.Month) uint32 {
 		bit := uint8(1) << wd
 		d := 1 + (wd-int(weekday(1))+7)%7 // its first one
 		// Seven days apart, five at most.
-		all := uint32((1|1<<7|1<<14|1<<21|1<<28)<<uint64(d)) & inMonth
-		if uint8(c.values.Dow)&bit != 0 {
+		all := uint32((1|1<<7|1<<14|1<<21|1<<28)<<uint64(d)) & inMonth //nolint:gosec // d is 1 to 7
+		if uint8(c.values.Dow)&bit != 0 {                              //nolint:gosec // seven days
 			dow |= all
 			continue
 		}
