@@ -139,7 +139,7 @@ func (r *feedReader) take() (list []numbered, lost int, wake <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if oldest := f.oldest(); r.cursor < oldest {
-		lost = int(oldest - r.cursor)
+		lost = int(oldest - r.cursor) //nolint:gosec // fewer than were ever fed
 		r.cursor = oldest
 	}
 	for ; r.cursor < f.next && len(list) < feedBatch; r.cursor++ {

@@ -210,6 +210,10 @@ func (x *contractRun) answers() {
 		if want := !slices.Contains([]int{404, 405}, step.status); extra != want {
 			t.Errorf("%s %s: %d, X-Extra %v", step.method, step.path, step.status, extra)
 		}
+		// What a request has named may come back: no browser is to take it for a page.
+		if got.body != "" && step.media != "text/event-stream" && got.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s: %d may be sniffed", step.method, step.path, step.status)
+		}
 		if step.status == 200 && step.method == "POST" && step.body == "" && got.header.Get("Content-Length") != "0" {
 			t.Errorf("%s %s: Content-Length %q", step.method, step.path, got.header.Get("Content-Length"))
 		}

@@ -106,8 +106,9 @@ func plainText(w http.ResponseWriter, r *http.Request, status int, text string) 
 			contentType, body = contentTypeJSON, data
 		}
 	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Type", contentType)
 	limitWrite(w)
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // plain text or JSON, and a browser is told not to see more in it
 }

@@ -16,7 +16,7 @@ import (
 // The environment variables behind the options that name an agent.
 const (
 	envAddress = "YACRON2_HTTP_ADDR"
-	envToken   = "YACRON2_HTTP_TOKEN"
+	envToken   = "YACRON2_HTTP_TOKEN" //nolint:gosec // the name of a variable
 	envCAFile  = "YACRON2_HTTP_CA_FILE"
 )
 

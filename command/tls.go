@@ -60,7 +60,7 @@ func (c *certFlags) validity(now time.Time) (notBefore, notAfter time.Time) {
 // write puts pair into the folder as BASE.pem and BASE-key.pem and returns the two
 // paths.
 func (c *certFlags) write(pair *pki.Pair, base string) (certFile, keyFile string, err error) {
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+	if err := os.MkdirAll(c.dir, 0o755); err != nil { //nolint:gosec // certificates are for all to read, keys are files for their owner alone
 		return "", "", err
 	}
 	certFile, keyFile = filepath.Join(c.dir, base+".pem"), filepath.Join(c.dir, base+"-key.pem")

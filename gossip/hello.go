@@ -31,7 +31,7 @@ func writeHello(w io.Writer, h hello) error {
 	if err != nil {
 		return err
 	}
-	frame := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(body)), uint16(len(body)))
+	frame := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(body)), uint16(len(body))) //nolint:gosec // two numbers and an id: far below maxHello
 	_, err = w.Write(append(frame, body...))
 	return err
 }

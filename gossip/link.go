@@ -150,7 +150,7 @@ func (l *link) pause(ctx context.Context, self bool) {
 	if self {
 		kick, l.failed = nil, 0
 	} else {
-		timer := time.NewTimer(backoff(max(l.failed, 1), rand.Float64()))
+		timer := time.NewTimer(backoff(max(l.failed, 1), rand.Float64())) //nolint:gosec // spreads attempts and keeps no secret
 		defer timer.Stop()
 		expired = timer.C
 	}
@@ -232,7 +232,7 @@ func (l *link) serve(ctx context.Context, s *session) {
 			return
 		case <-l.want:
 			if due == nil {
-				timer.Reset(l.pace.wait(time.Now()) + rand.N(jitterMax))
+				timer.Reset(l.pace.wait(time.Now()) + rand.N(jitterMax)) //nolint:gosec // likewise
 				due = timer.C
 			}
 			continue

@@ -47,7 +47,7 @@ func writeMessage(w io.Writer, v any) error {
 		return fmt.Errorf("a message of %d bytes: at most %d are allowed", len(body), maxRequest)
 	}
 	frame := make([]byte, 4, 4+len(body))
-	binary.BigEndian.PutUint32(frame, uint32(len(body)))
+	binary.BigEndian.PutUint32(frame, uint32(len(body))) //nolint:gosec // at most maxRequest
 	_, err = w.Write(append(frame, body...))
 	return err
 }

@@ -344,7 +344,7 @@ func (s *session) writePackets(stream *muxStream) {
 }
 
 func appendPacket(b, p []byte) []byte {
-	b = binary.BigEndian.AppendUint16(b, uint16(len(p)))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(p))) //nolint:gosec // at most maxPacket
 	return append(b, p...)
 }
 

@@ -191,7 +191,7 @@ const (
 func appendTrailer(state []byte) []byte {
 	out := make([]byte, 0, len(state)+trailerLen)
 	out = append(out, state...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(state)))
+	out = binary.BigEndian.AppendUint32(out, uint32(len(state))) //nolint:gosec // far below 4 GiB
 	return append(out, trailerMark...)
 }
 

@@ -84,7 +84,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // jitter keeps the nodes of a cluster from asking their store in step.
 func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // spreads requests and keeps no secret
 }
 
 // pass does what is due and returns how long nothing will be.
@@ -180,7 +180,7 @@ func (m *Manager) failed(ctx context.Context, doing string, err error, started t
 		m.failure = text
 		m.log.Warn("the lease store does not serve this node; trying again", "while", doing, "error", err)
 	}
-	return max(m.cfg.Timing.Retry-(m.clock()-started), soonest) + rand.N(soonest)
+	return max(m.cfg.Timing.Retry-(m.clock()-started), soonest) + rand.N(soonest) //nolint:gosec // likewise
 }
 
 // served notes that the store does its work. mu is held.

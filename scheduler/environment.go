@@ -175,7 +175,7 @@ func credential(as *RunAs) *run.Credential {
 	if as == nil || as.UID == nil && as.GID == nil {
 		return nil
 	}
-	c := &run.Credential{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Groups: as.Groups}
+	c := &run.Credential{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Groups: as.Groups} //nolint:gosec // ids of the kernel
 	if as.UID != nil {
 		c.UID = *as.UID
 	}
@@ -191,7 +191,7 @@ func newRunID(now time.Time) string {
 	var b [16]byte
 	ms := uint64(now.UnixMilli())
 	for i := range 6 {
-		b[i] = byte(ms >> (8 * (5 - i)))
+		b[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // each byte in turn
 	}
 	rand.Read(b[6:]) // never fails
 	return hex.EncodeToString(b[:])

@@ -270,7 +270,7 @@ func (c *calendar) simplify() {
 	if c.fromEnd&1 != 0 {
 		c.values.Dom &^= 1 << 31 // day 31 is the last day wherever it exists
 	}
-	plain := uint8(c.values.Dow)
+	plain := uint8(c.values.Dow) //nolint:gosec // seven days
 	for n := range c.nth {
 		c.nth[n] &^= plain
 	}

@@ -180,7 +180,7 @@ func decode(key, value []byte) (election.Vote, error) {
 	if len(key) <= instantLen || value == nil {
 		return election.Vote{}, fmt.Errorf("%w: record %x is no vote", ErrDamaged, key)
 	}
-	at := int64(binary.BigEndian.Uint64(key) ^ (1 << 63))
+	at := int64(binary.BigEndian.Uint64(key) ^ (1 << 63)) //nolint:gosec // the bits of a signed number
 	return election.Vote{
 		Firing:     election.Firing{Job: string(key[instantLen:]), At: time.Unix(0, at).UTC()},
 		InstanceID: string(value),

@@ -71,7 +71,7 @@ func indexed(from image.Image) *image.Paletted {
 	to := image.NewPaletted(b, colours)
 	nearest := make(map[color.RGBA]uint8, len(count))
 	for c := range count {
-		nearest[c] = uint8(colours.Index(c))
+		nearest[c] = uint8(colours.Index(c)) //nolint:gosec // a palette has at most 256 colours
 	}
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {

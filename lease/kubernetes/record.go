@@ -51,7 +51,7 @@ func transitionsOf(l *coordination.Lease) int32 {
 }
 
 // ownerOf is under which number the holder of the Lease claims.
-func ownerOf(l *coordination.Lease) owner { return owner(transitionsOf(l)) }
+func ownerOf(l *coordination.Lease) owner { return owner(transitionsOf(l)) } //nolint:gosec // the low bits are meant
 
 // recordOf reads the leader record off a Lease; nil is one that does not exist.
 func (s *Store) recordOf(l *coordination.Lease) lease.Record {

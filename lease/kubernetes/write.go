@@ -157,7 +157,7 @@ func (s *Store) write(ctx context.Context, u urgency, from basis, do change, los
 			again = true
 			broken++
 		}
-		if !again || try == tries || sleep(ctx, pause/2+rand.N(pause/2)) != nil {
+		if !again || try == tries || sleep(ctx, pause/2+rand.N(pause/2)) != nil { //nolint:gosec // spreads attempts and keeps no secret
 			return nil, err
 		}
 		pause = min(2*pause, pauseMax)

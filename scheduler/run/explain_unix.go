@@ -143,10 +143,10 @@ func reachable(path string, cred *Credential) bool {
 }
 
 func ownCredential() *Credential {
-	cred := &Credential{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	cred := &Credential{UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())} //nolint:gosec // ids of the kernel
 	groups, _ := os.Getgroups()
 	for _, g := range groups {
-		cred.Groups = append(cred.Groups, uint32(g))
+		cred.Groups = append(cred.Groups, uint32(g)) //nolint:gosec // likewise
 	}
 	return cred
 }

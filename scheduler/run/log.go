@@ -43,7 +43,7 @@ type Log struct {
 
 func newLog() *Log {
 	return &Log{
-		id:   strconv.FormatUint(rand.Uint64(), 36),
+		id:   strconv.FormatUint(rand.Uint64(), 36), //nolint:gosec // tells logs apart and keeps no secret
 		ring: lineRing{maxLines: LogLines, maxBytes: logBytes},
 	}
 }
@@ -135,7 +135,7 @@ func (l *Log) Subscribe() *Subscription {
 	defer l.mu.Unlock()
 	l.follow++
 	l.ring.maxLines = followedLines
-	return &Subscription{log: l, cursor: l.next - uint64(min(l.ring.count, LogLines))}
+	return &Subscription{log: l, cursor: l.next - uint64(min(l.ring.count, LogLines))} //nolint:gosec // a count of lines
 }
 
 // SubscribeAfter goes on where another subscription to the same log was: after its
@@ -181,11 +181,11 @@ func (s *Subscription) take() (lines []Line, lost int, wake <-chan struct{}, err
 	if s.closed {
 		return nil, 0, nil, ErrSubscriptionClosed
 	}
-	if oldest := l.next - uint64(l.ring.count); s.cursor < oldest {
-		lost = int(oldest - s.cursor)
+	if oldest := l.next - uint64(l.ring.count); s.cursor < oldest { //nolint:gosec // a count of lines
+		lost = int(oldest - s.cursor) //nolint:gosec // likewise
 		s.cursor = oldest
 	}
-	behind := int(l.next - s.cursor)
+	behind := int(l.next - s.cursor) //nolint:gosec // likewise
 	if behind == 0 {
 		if l.ended {
 			return nil, 0, nil, io.EOF

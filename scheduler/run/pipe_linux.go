@@ -172,7 +172,7 @@ func (s *stream) rearm() bool {
 
 // waitReadable waits a while in the kernel, for want of a reactor.
 func waitReadable(fd int) {
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100)
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100) //nolint:gosec // a descriptor is an int of C
 }
 
 // close closes the read end; s.io is held.

@@ -95,7 +95,7 @@ func (r *reactor) forget(key uint64) {
 }
 
 func (r *reactor) control(op, fd int, key uint64) error {
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(key), Pad: int32(key >> 32)}
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(key), Pad: int32(key >> 32)} //nolint:gosec // both halves of the key, which lookUp joins
 	return unix.EpollCtl(r.epoll, op, fd, &event)
 }
 
@@ -141,8 +141,8 @@ func (r *reactor) lookUp(events []unix.EpollEvent, due []source) []source {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range events {
-		key := uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32
-		s := r.sources[key] // nil: gone
+		key := uint64(uint32(e.Fd)) | uint64(uint32(e.Pad))<<32 //nolint:gosec // the bits of both halves
+		s := r.sources[key]                                     // nil: gone
 		if _, ok := s.(*Process); ok {
 			delete(r.sources, key) // ends once
 		}

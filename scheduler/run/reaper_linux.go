@@ -28,7 +28,7 @@ func IsReaper() bool {
 		return true
 	}
 	var set int32
-	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&set)), 0, 0, 0)
+	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&set)), 0, 0, 0) //nolint:gosec // the kernel writes an int there
 	return err == nil && set != 0
 }
 
@@ -140,5 +140,5 @@ func firstZombie() int {
 // siginfo_t, aligned as a pointer is.
 func siginfoPID(info *unix.Siginfo) int {
 	const offset = (3*4 + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)
-	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), offset)))
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), offset))) //nolint:gosec // within the siginfo, see above
 }
