@@ -90,7 +90,7 @@ func TestPreview(t *testing.T) {
 			[]string{"when the clock changes on 2026-03-29: 02:30 does not exist", "when the clock changes on 2026-10-25: 02:30 comes twice"}, []string{"nightly"},
 		},
 		"the map form": {"minute=30&hour=2&n=1&from=2026-03-28T12:00:00Z", []string{"2026-03-29T02:30:00Z"}, "UTC", nil, nil},
-		"a crowd":      {"schedule=7+7+*+7+*&from=2026-07-06T00:00:00Z&n=1", []string{"2026-07-06T07:07:00Z"}, "UTC", []string{"10 jobs of this agent start at 2026-07-07T07:07:00Z as well"}, nil},
+		"a crowd":      {"schedule=7+7+*+7+*&from=2026-07-06T00:00:00Z&n=1", []string{"2026-07-06T07:07:00Z"}, "UTC", []string{"10 jobs start at 2026-07-07T07:07:00Z as well"}, nil},
 		"an impossible date": {
 			"schedule=0+0+0+30+2+*+*", nil, "UTC", []string{"it never fires"}, []string{"never"},
 		},

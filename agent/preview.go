@@ -79,7 +79,7 @@ func surprises(j *scheduler.Job, jobs []*scheduler.Job, from time.Time) []api.Pr
 		instants = append(instants, o.At)
 	}
 	if at, together := scheduler.Busiest(jobs, instants); together >= crowd {
-		warn("schedule", strconv.Itoa(together)+" jobs of this agent start at "+at.Format(time.RFC3339)+" as well", "another minute may be calmer")
+		warn("schedule", strconv.Itoa(together)+" jobs start at "+at.Format(time.RFC3339)+" as well", "another minute may be calmer")
 	}
 	return list
 }

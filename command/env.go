@@ -43,6 +43,11 @@ func (e *Env) errorf(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.Stderr, "error: "+format+"\n", args...)
 }
 
+// warnf reports what is odd, in one line.
+func (e *Env) warnf(format string, args ...any) {
+	_, _ = fmt.Fprintf(e.Stderr, "warning: "+format+"\n", args...)
+}
+
 // hintf says what to do instead, in one line.
 func (e *Env) hintf(format string, args ...any) {
 	_, _ = fmt.Fprintf(e.Stderr, "hint: "+format+"\n", args...)

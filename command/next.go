@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/agent"
+	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/scheduler"
 )
@@ -17,7 +18,8 @@ type nextCommand struct {
 	source sourceFlags
 	count  int
 	job    string
-	from   time.Time // zero: now
+	from   time.Time      // zero: now
+	given  []config.Given // a schedule to try; empty: none
 }
 
 func (c *nextCommand) flags() *flag.FlagSet {
@@ -26,6 +28,17 @@ func (c *nextCommand) flags() *flag.FlagSet {
 	fs.IntVar(&c.count, "n", 10, "How many firings to list: `COUNT`, 10 by default.")
 	fs.StringVar(&c.job, "job", "", "List the firings of this `JOB` alone.")
 	fs.Func("from", "List what fires after this `INSTANT`, in RFC 3339 form or as a date (midnight UTC). Now by default.", setInstant(&c.from))
+	for _, key := range []struct{ option, key, usage string }{
+		{"schedule", "schedule", "Try this `SCHEDULE` instead, which need not be in any file."},
+		{"timezone", "timezone", "With -schedule: the `ZONE` of it, an IANA name. UTC by default."},
+		{"utc", "utc", "With -schedule: `no` for the zone of this machine, where there is no -timezone."},
+		{"day-match", "dayMatch", "With -schedule: `RULE` for its two day fields, and or or. The former by default."},
+	} {
+		fs.Func(key.option, key.usage, func(text string) error {
+			c.given = append(c.given, config.Given{Key: key.key, Text: text})
+			return nil
+		})
+	}
 	c.formatFlag(fs)
 	return fs
 }
@@ -38,7 +51,12 @@ func (c *nextCommand) Help() string {
 	return help("next [options] [PATH...]", `
 Lists when the jobs of a configuration will fire, in UTC and in the job's zone, and
 points out what changes of the clock do to them. PATH is a file or a folder, like
--config-file and -config-dir. Disabled jobs are left out, unless named with -job.`, c.flags())
+-config-file and -config-dir. Disabled jobs are left out, unless named with -job.
+
+With -schedule it tries a schedule before it is in a file, or says what is wrong
+with it, as in: yacron2 next -schedule "30 2 * * *" -timezone Europe/Berlin
+Where a configuration is named too, it tells of jobs there that have the same
+schedule or start at the same instants.`, c.flags())
 }
 
 // firing is one row of the list.
@@ -65,6 +83,12 @@ func (c *nextCommand) Run(args []string) int {
 	for _, path := range c.args {
 		c.source.addPath(path)
 	}
+	if c.from.IsZero() {
+		c.from = c.Now()
+	}
+	if len(c.given) > 0 {
+		return c.try()
+	}
 	if !c.source.fill(&c.Meta) {
 		return exitFailed
 	}
@@ -76,9 +100,6 @@ func (c *nextCommand) Run(args []string) int {
 	if code != exitOK {
 		return code
 	}
-	if c.from.IsZero() {
-		c.from = c.Now()
-	}
 	firings := c.firings(jobs)
 	if c.format == formatJSON {
 		return c.json(firings)
@@ -89,11 +110,14 @@ func (c *nextCommand) Run(args []string) int {
 	}
 	rows := make([][]string, len(firings))
 	for i, f := range firings {
-		rows[i] = []string{instantText(f.At), f.local.Format("Mon 2006-01-02 15:04:05 -07:00"), string(f.Zone), f.Job, string(f.Note)}
+		rows[i] = []string{instantText(f.At), f.local.Format(inZone), string(f.Zone), f.Job, string(f.Note)}
 	}
 	table(c.Stdout, []string{"UTC", "IN ITS ZONE", "ZONE", "JOB", "NOTE"}, rows)
 	return exitOK
 }
+
+// inZone is how an instant is written in a job's zone.
+const inZone = "Mon 2006-01-02 15:04:05 -07:00"
 
 // choose returns the jobs whose firings are asked for.
 func (c *nextCommand) choose(all []*scheduler.Job) ([]*scheduler.Job, int) {

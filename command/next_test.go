@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yacron2/yacron2/api"
 )
 
 const zonedJobs = `jobs:
@@ -102,4 +104,39 @@ func TestNextMisuse(t *testing.T) {
 	run(t, nil, "next").expect(t, exitFailed, nil, []string{"there is no configuration"})
 	bad := configDir(t, map[string]string{"jobs.yaml": badJobs})
 	run(t, nil, "next", bad).expect(t, exitFailed, nil, []string{":3:5: error: ", "error: the configuration is not valid: "})
+}
+
+// A schedule is tried without a configuration, or beside one.
+func TestNextTries(t *testing.T) {
+	r := run(t, nil, "next", "-schedule", "30 2 * * *", "-timezone=Europe/Berlin", "-from=2026-03-28", "-n=2")
+	r.expect(t, exitOK, []string{
+		"2026-03-28 01:30:00Z  Sat 2026-03-28 02:30:00 +01:00  Europe/Berlin",
+		"2026-03-29 01:00:00Z  Sun 2026-03-29 03:00:00 +02:00  Europe/Berlin  02:30 does not exist",
+	}, []string{"warning: when the clock changes on 2026-03-29: 02:30 does not exist", "warning: when the clock changes on 2026-10-25: 02:30 comes twice"})
+
+	dir := configDir(t, map[string]string{"jobs.yaml": zonedJobs})
+	r = run(t, nil, "next", dir, "-schedule=0 * * * *", "-n=1")
+	r.expect(t, exitOK, []string{"2026-03-01 13:00:00Z", "The same schedule: hourly.\n"}, nil)
+	r = run(t, nil, "next", "-schedule=0 0 13 * 5", "-n=1", "-day-match=or", "-format=json", "-from=2026-01-01")
+	var preview api.SchedulePreview
+	if err := json.Unmarshal([]byte(r.out), &preview); err != nil || r.code != exitOK {
+		t.Fatalf("%v: %s", err, r.out)
+	}
+	if len(preview.Firings) != 1 || preview.Firings[0].Local != "2026-01-02T00:00:00Z" || preview.Timezone != "UTC" || preview.Canonical != "0 0 0 13 * 5 * either-day" {
+		t.Errorf("got %+v", preview)
+	}
+	run(t, nil, "next", "-schedule=@reboot").expect(t, exitOK, []string{"Nothing fires.\n"}, nil)
+	run(t, nil, "next", "-schedule=0 0 13 * 5").expect(t, exitOK, []string{"2026-03-13 00:00:00Z"}, []string{"warning: day of month and day of week are both restricted"})
+}
+
+func TestNextTriesInVain(t *testing.T) {
+	run(t, nil, "next", "-schedule=0 61 * * *").expect(t, exitFailed, nil, []string{
+		`schedule:1:3: error: the schedule "0 61 * * *" cannot be read: hour "61": out of range`, "1 | 0 61 * * *", "  |   ^",
+	})
+	run(t, nil, "next", "-schedule=@daily", "-timezone=Europe/Berln").expect(t, exitFailed, nil, []string{`unknown time zone "Europe/Berln"`, "hint: did you mean Europe/Berlin?"})
+	run(t, nil, "next", "-schedule=@daily", "-schedule=@hourly").expect(t, exitFailed, nil, []string{"schedule is given twice"})
+	run(t, nil, "next", "-timezone=Asia/Tokyo").expect(t, exitMisuse, nil, []string{"go with -schedule"})
+	run(t, nil, "next", "-schedule=@daily", "-job=hourly").expect(t, exitMisuse, nil, []string{"-job and -schedule exclude each other"})
+	bad := configDir(t, map[string]string{"jobs.yaml": badJobs})
+	run(t, nil, "next", bad, "-schedule=@daily").expect(t, exitFailed, nil, []string{"error: the configuration is not valid: "})
 }
