@@ -30,6 +30,7 @@ class ClusterPanel extends HTMLElement {
   #draw() {
     const { cluster } = store;
     this.classList.toggle('none', !cluster?.enabled);
+    this.classList.toggle('old', store.trouble.cluster !== '');
     if (!cluster?.enabled) {
       this.#drawn = '';
       replace(this.#summary, cluster?.error ? 'The cluster does not take part' : 'This agent is alone');

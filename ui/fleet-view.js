@@ -64,7 +64,8 @@ class FleetView extends HTMLElement {
     const text = this.#filter.value.toLowerCase();
     const shown = names.filter((name) => (!this.#failing || failing(name)) && name.toLowerCase().includes(text));
     const running = names.filter((name) => nodes.some((node) => node.jobs?.[name]?.running)).length;
-    setText(this.#head, `${format.count(nodes.length, 'node')} · ${format.count(names.length, 'job')} · ${running} running · ${names.filter(failing).length} failing · told every ${fleet.interval} s`);
+    setText(this.#head, `${format.count(nodes.length, 'node')} · ${format.count(names.length, 'job')} · ${running} running · ${names.filter(failing).length} failing · told every ${fleet.interval} s${store.trouble.fleet ? ` · ⚠ old: ${store.trouble.fleet}` : ''}`);
+    this.classList.toggle('old', store.trouble.fleet !== '');
     setText(this.#more, shown.length > mostRows ? `${shown.length - mostRows} more: use the filter.` : shown.length === 0 ? 'No job fits.' : '');
     replace(this.#scroll, h('table', { class: 'fleet' },
       h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Job'), ...nodes.map(nodeHead))),

@@ -16,6 +16,7 @@ import { onPref, pref } from './prefs.js';
  * @property {number|null} nextAt milliseconds of the agent's clock
  * @property {string} text what the filter looks at
  * @property {number} order in the configuration
+ * @property {number} asked number of the question that this is the answer to
  */
 
 /**
@@ -77,6 +78,8 @@ class Store {
   jobsAt = 0;
   goodAt = 0;
   loaded = false;
+  /** Why the newest question about each was not answered, '' if it was. */
+  trouble = { cluster: '', fleet: '', config: '' };
   /** Since when jobs have been running, as far as events told, in milliseconds of the agent's clock. */
   runningSince = /** @type {Map<string, number>} */ (new Map());
 
@@ -88,9 +91,9 @@ class Store {
   /** Events before that are of the past, in milliseconds of the agent's clock. */
   #streamFrom = 0;
   #fleetWanted = 0;
-  #latest = { jobs: new Latest(), cluster: new Latest(), fleet: new Latest(), config: new Latest() };
-  /** @type {Map<string, Latest>} */
-  #single = new Map();
+  #latest = { cluster: new Latest(), fleet: new Latest(), config: new Latest() };
+  /** How often jobs were asked about, each alone or all together. */
+  #asked = 0;
   /** @type {Set<string>} */
   #dirty = new Set();
   /** @type {ReturnType<typeof setTimeout>|undefined} */
@@ -218,17 +221,14 @@ class Store {
    * @param {string} name
    */
   async touch(name) {
-    let latest = this.#single.get(name);
-    if (!latest) {
-      this.#single.set(name, latest = new Latest());
-    }
+    const asked = ++this.#asked;
     try {
-      await latest.run(() => api.job(name), (job) => {
-        if (this.entries.has(name)) {
-          this.#put(job, this.entries.get(name)?.order ?? 0);
-          this.#tell('jobs', new Set([name]));
-        }
-      });
+      const job = await api.job(name);
+      const before = this.entries.get(name);
+      if (before) {
+        this.#put(job, before.order, asked);
+        this.#tell('jobs', new Set([name]));
+      }
       this.#good();
     } catch (error) {
       if (error instanceof api.APIError && error.status === 404) {
@@ -292,23 +292,16 @@ class Store {
   }
 
   /** @param {'cluster'|'fleet'|'config'} what */
-  #ask(what) {
-    switch (what) {
-      case 'cluster':
-        return this.#quiet(() => this.#latest.cluster.run(api.cluster, (cluster) => {
-          this.cluster = cluster;
-          this.#tell('cluster');
-        }));
-      case 'fleet':
-        return this.#quiet(() => this.#latest.fleet.run(api.fleet, (fleet) => {
-          this.fleet = fleet;
-          this.#tell('fleet');
-        }));
-      default:
-        return this.#quiet(() => this.#latest.config.run(api.configStatus, (config) => {
-          this.config = config;
-          this.#tell('config');
-        }));
+  async #ask(what) {
+    /** @type {() => Promise<any>} */
+    const ask = { cluster: api.cluster, fleet: api.fleet, config: api.configStatus }[what];
+    const trouble = await this.#quiet(() => this.#latest[what].run(ask, (answer) => {
+      this[what] = answer;
+      this.#tell(what);
+    }));
+    if (this.trouble[what] !== trouble) {
+      this.trouble[what] = trouble;
+      this.#tell(what);
     }
   }
 
@@ -444,7 +437,8 @@ class Store {
     }
     this.#fullBusy = true;
     const began = performance.now();
-    await this.#quiet(() => this.#latest.jobs.run(api.jobs, (jobs) => this.#setJobs(jobs)));
+    const asked = ++this.#asked;
+    await this.#quiet(async () => this.#setJobs(await api.jobs(), asked));
     setTimeout(() => {
       this.#fullBusy = false;
       if (this.#fullAgain) {
@@ -454,13 +448,18 @@ class Store {
     }, Math.min(4 * (performance.now() - began), 5000));
   }
 
-  /** @param {() => Promise<void>} ask */
+  /**
+   * @param {() => Promise<void>} ask
+   * @returns {Promise<string>} why there was no answer, '' if there was
+   */
   async #quiet(ask) {
     try {
       await ask();
       this.#good();
+      return '';
     } catch (error) {
       this.#bad(error);
+      return error instanceof api.APIError ? error.message : '';
     }
   }
 
@@ -521,9 +520,14 @@ class Store {
   /**
    * @param {Job} job
    * @param {number} order
+   * @param {number} asked
    */
-  #put(job, order) {
+  #put(job, order, asked) {
     const before = this.entries.get(job.name);
+    if (before && before.asked > asked) {
+      before.order = order; // the rest is older than what is known
+      return;
+    }
     let nextAt = job.scheduled_in === null ? null : this.now() + 1000 * job.scheduled_in;
     // The same instant, told twice: countdowns must not jump.
     if (nextAt !== null && before?.nextAt && Math.abs(before.nextAt - nextAt) < 1500) {
@@ -536,23 +540,23 @@ class Store {
       nextAt,
       text: `${job.name}\n${job.command}`.toLowerCase(),
       order,
+      asked,
     });
   }
 
-  /** @param {Job[]} jobs */
-  #setJobs(jobs) {
+  /** @param {Job[]} jobs @param {number} asked */
+  #setJobs(jobs, asked) {
     const names = new Set(jobs.map((job) => job.name));
     let list = this.entries.size !== names.size;
     for (const name of this.entries.keys()) {
       if (!names.has(name)) {
         this.entries.delete(name);
-        this.#single.delete(name);
         list = true;
       }
     }
     jobs.forEach((job, order) => {
       list ||= this.entries.get(job.name)?.order !== order;
-      this.#put(job, order);
+      this.#put(job, order, asked);
     });
     this.jobsAt = Date.now();
     this.loaded = true;
