@@ -14,6 +14,7 @@ import { store } from './store.js';
  * @property {'alarm'|'bad'|'warning'} kind
  * @property {string} title
  * @property {string} text
+ * @property {string} [age] of what it tells, which screen readers need not hear again and again
  * @property {[string, () => void][]} [acts]
  * @property {Problem[]} [problems]
  */
@@ -87,7 +88,13 @@ function connectionAlerts() {
 function agentAlerts() {
   /** @type {Alert[]} */
   const list = [];
-  const { cluster, config, notReady } = store;
+  const { cluster, config, notReady, trouble } = store;
+  if (trouble.cluster && store.link !== 'lost' && !store.stale) {
+    list.push({
+      id: 'cluster-stale-banner', kind: 'bad', title: 'CLUSTER NOT KNOWN',
+      text: `The agent does not tell how the cluster is (${trouble.cluster}). What is shown of it is old.`,
+    });
+  }
   if (cluster?.stopping || notReady) {
     list.push({
       id: 'stopping-banner', kind: 'bad', title: 'AGENT STOPPING',
@@ -106,9 +113,10 @@ function agentAlerts() {
 }
 
 class AlertBar extends HTMLElement {
-  /** The failing jobs that were acknowledged, as one text. */
-  #seen = '';
-  #failing = '';
+  /** The failures that were acknowledged. */
+  #seen = new Set();
+  /** @type {string[]} */
+  #failing = [];
   /** @type {Map<string, {element: HTMLElement, problems: string}>} */
   #shown = new Map();
 
@@ -118,9 +126,9 @@ class AlertBar extends HTMLElement {
     }
   }
 
-  /** Hides the word about failing jobs until others fail. */
+  /** Hides the word about failing jobs until another run fails. */
   acknowledge() {
-    this.#seen = this.#failing;
+    this.#seen = new Set(this.#failing);
     this.#draw();
   }
 
@@ -128,9 +136,9 @@ class AlertBar extends HTMLElement {
   #jobAlerts() {
     const entries = store.list().filter((entry) => entry.failing);
     const jobs = entries.map((entry) => entry.job);
-    this.#failing = jobs.map((job) => `${job.name} ${job.last_run?.run_id ?? job.last_run?.finished_at}`).join('\n');
+    this.#failing = jobs.map((job) => `${job.name} ${job.last_run?.run_id ?? job.last_run?.finished_at}`);
     const [first] = jobs;
-    if (!first || this.#failing === this.#seen) {
+    if (!first || this.#failing.every((failure) => this.#seen.has(failure))) {
       return [];
     }
     const names = jobs.map((job) => job.name);
@@ -140,7 +148,8 @@ class AlertBar extends HTMLElement {
       const last = first.last_run;
       return [{
         id: 'failing-banner', kind: 'bad', title: `JOB FAILING — ${first.name}`,
-        text: `${format.exit(last?.exit_code)}${last?.fail_reason ? ` (${last.fail_reason})` : ''}, ${format.age(store.now() - Date.parse(last?.finished_at ?? ''))}`,
+        text: `${format.exit(last?.exit_code)}${last?.fail_reason ? ` (${last.fail_reason})` : ''}`,
+        age: `, ${format.age(store.now() - Date.parse(last?.finished_at ?? ''))}`,
         acts: [ask('Logs', 'logs'), ask('Why', 'why'), ['Acknowledge', () => this.acknowledge()]],
       }];
     }
@@ -183,7 +192,7 @@ class AlertBar extends HTMLElement {
     const key = JSON.stringify([alert.problems, (alert.acts ?? []).map(([label]) => label), alert.id === 'failing-banner' ? this.#failing : '']);
     let shown = this.#shown.get(alert.id);
     if (!shown) {
-      shown = { element: h('div', {}, h('strong', {}, isolated('')), h('span', { class: 'what' }, isolated('')), h('span', { class: 'acts' }), h('ul', { class: 'problems', hidden: true })), problems: '' };
+      shown = { element: h('div', {}, h('strong', {}, isolated('')), h('span', { class: 'what' }, isolated(''), h('span', { 'aria-hidden': 'true' })), h('span', { class: 'acts' }), h('ul', { class: 'problems', hidden: true })), problems: '' };
       shown.element.dataset['testid'] = alert.id;
       this.#shown.set(alert.id, shown);
     }
@@ -198,6 +207,7 @@ class AlertBar extends HTMLElement {
     }
     setText(/** @type {Element} */ (title.firstElementChild), alert.title);
     setText(/** @type {Element} */ (what.firstElementChild), alert.text);
+    setText(/** @type {Element} */ (what.lastElementChild), alert.age ?? '');
     if (shown.problems !== key) {
       shown.problems = key;
       const focused = acts.contains(document.activeElement);
