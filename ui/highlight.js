@@ -2,6 +2,8 @@
 
 // More than that nobody looks at, and painting would be slow.
 const most = 2000;
+// Of a longer piece of a line only so much is searched.
+const longest = 2000;
 
 /**
  * @param {Element[]} lines
@@ -20,7 +22,7 @@ export function highlight(lines, pattern = null) {
   for (const line of lines) {
     const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      for (const match of (node.nodeValue ?? '').matchAll(pattern)) {
+      for (const match of (node.nodeValue ?? '').slice(0, longest).matchAll(pattern)) {
         if (match[0] === '' || ranges.length >= most) {
           break;
         }

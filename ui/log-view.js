@@ -66,7 +66,10 @@ export class LogView extends HTMLElement {
         button('Download', () => this.#download()),
         button('Clear', () => this.#clear())),
       this.#text, this.#note);
-    this.#search.addEventListener('input', () => this.#searched());
+    this.#search.addEventListener('input', () => {
+      this.#current(-1);
+      this.#searched();
+    });
     this.#search.addEventListener('keydown', (event) => {
       if (event.key === 'Enter') {
         this.#next(event.shiftKey ? -1 : 1);
@@ -294,10 +297,14 @@ export class LogView extends HTMLElement {
     this.#search.setCustomValidity('');
     if (text) {
       try {
-        const source = this.#regex.getAttribute('aria-pressed') === 'true' ? text : text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-        pattern = new RegExp(source, 'giu');
-      } catch {
-        this.#search.setCustomValidity('no valid regular expression');
+        const regex = this.#regex.getAttribute('aria-pressed') === 'true';
+        // A repetition of repetitions may try for years, and the page would stand still.
+        if (regex && /[+*}|][^()]*\)[+*{]/.test(text)) {
+          throw new Error();
+        }
+        pattern = new RegExp(regex ? text : text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'giu');
+      } catch (error) {
+        this.#search.setCustomValidity(error instanceof SyntaxError ? 'no valid expression' : 'too costly');
       }
     }
     this.#matches = pattern ? (line) => /** @type {RegExp} */ (pattern).test(line) : null;
@@ -315,7 +322,14 @@ export class LogView extends HTMLElement {
     this.#text.classList.toggle('searching', pattern !== null);
     highlight(pattern ? this.#found.map((line) => line.element) : [], pattern);
     setAttribute(this.#search, 'aria-invalid', this.#search.validity.customError ? 'true' : undefined);
-    setText(this.#hits, this.#search.validity.customError ? 'no valid expression' : text ? count(this.#found.length, 'match', 'matches') : '');
+    setText(this.#hits, this.#search.validationMessage || (text ? count(this.#found.length, 'match', 'matches') : ''));
+  }
+
+  /** @param {number} at of the matches; -1: none */
+  #current(at) {
+    this.#text.querySelector('.current')?.classList.remove('current');
+    this.#at = at;
+    this.#found[at]?.element.classList.add('current');
   }
 
   /** @param {number} by */
@@ -323,12 +337,9 @@ export class LogView extends HTMLElement {
     if (this.#found.length === 0) {
       return;
     }
-    this.#found[this.#at]?.element.classList.remove('current');
-    this.#at = (this.#at + by + this.#found.length) % this.#found.length;
-    const line = this.#found[this.#at];
     this.#setFollow(false);
-    line?.element.classList.add('current');
-    line?.element.scrollIntoView({ block: 'center' });
+    this.#current((Math.max(this.#at, by > 0 ? -1 : 0) + by + this.#found.length) % this.#found.length);
+    this.#found[this.#at]?.element.scrollIntoView({ block: 'center' });
     setText(this.#hits, `${this.#at + 1} of ${count(this.#found.length, 'match', 'matches')}`);
   }
 
