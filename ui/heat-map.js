@@ -14,6 +14,8 @@ const buckets = 24;
 const mostJobs = 80;
 const atOnce = 3;
 const cached = 60_000;
+// So many runs of a job are kept: before the oldest of that many there may have been more.
+const mostKept = 50;
 // The worst of a cell gives its colour.
 const worst = ['failed', 'lost', 'cancelled', 'ok'];
 
@@ -21,6 +23,9 @@ const worst = ['failed', 'lost', 'cancelled', 'ok'];
 const known = new Map();
 
 class HeatMap extends HTMLElement {
+  /** @type {() => void} */
+  #off = () => { /* nothing yet */ };
+  #loaded = 0;
   #span = 24 * hour;
   #asking = 0;
   #spans = spans.map(([span, label]) => h('button', { type: 'button', class: 'show', 'aria-pressed': span === this.#span, onclick: () => this.#choose(span) }, label));
@@ -30,9 +35,19 @@ class HeatMap extends HTMLElement {
   connectedCallback() {
     this.dataset['testid'] = 'heat-map';
     if (this.childElementCount === 0) {
-      this.append(h('div', { class: 'toolbar' }, h('h3', {}, 'Outcomes'), h('div', { class: 'shows', role: 'group', 'aria-label': 'Span of the outcomes' }, ...this.#spans), this.#note), this.#rows);
+      this.append(h('div', { class: 'toolbar' }, h('div', { class: 'shows', role: 'group', 'aria-label': 'Span of the outcomes' }, ...this.#spans),
+        h('span', { class: 'dim legend' }, 'colour: the worst outcome · shade: how many runs · grey: no longer kept'), this.#note), this.#rows);
     }
+    this.#off = store.on('tick', () => {
+      if (Date.now() - this.#loaded > cached) {
+        void this.#load();
+      }
+    });
     void this.#load();
+  }
+
+  disconnectedCallback() {
+    this.#off();
   }
 
   /** @param {number} span */
@@ -46,13 +61,14 @@ class HeatMap extends HTMLElement {
   /** Asks for what is not known or old, a few jobs at a time. */
   async #load() {
     const asking = ++this.#asking;
+    this.#loaded = Date.now();
     const queue = store.list().filter((entry) => entry.job.last_run).sort((a, b) => Number(b.failing) - Number(a.failing)).map((entry) => entry.job.name);
     this.#note.textContent = queue.length > mostJobs ? `${mostJobs} of ${format.count(queue.length, 'job')} that have run` : '';
     queue.length = Math.min(queue.length, mostJobs);
     const names = [...queue];
     const work = async () => {
       for (let name = queue.shift(); name !== undefined && asking === this.#asking && this.isConnected; name = queue.shift()) {
-        if (Date.now() - (known.get(name)?.at ?? 0) > cached) {
+        if (Date.now() - (known.get(name)?.at ?? 0) >= cached) {
           try {
             const { runs } = await api.runs(name);
             known.set(name, { at: Date.now(), runs });
@@ -75,9 +91,16 @@ class HeatMap extends HTMLElement {
   #draw() {
     const to = store.now();
     const from = to - this.#span;
-    replace(this.#rows, ...this.#names.map((name) => row(name, known.get(name)?.runs ?? [], from, to)),
+    replace(this.#rows, this.#names.length > 0 && axis(from, to), ...this.#names.map((name) => row(name, known.get(name)?.runs ?? [], from, to)),
       this.#names.length === 0 ? h('p', { class: 'dim padded' }, 'Nothing has run on this node yet.') : null);
   }
+}
+
+/** @param {number} from @param {number} to */
+function axis(from, to) {
+  return h('div', { class: 'lane axis-lane', 'aria-hidden': 'true' }, h('span', { class: 'faint' }, 'UTC'),
+    svg('svg', { class: 'axis-strip' }, ...[0, 1, 2, 3, 4].map((i) => svg('text', { class: i === 4 ? 'now' : undefined, x: `${25 * i}%`, y: 14, 'text-anchor': i === 0 ? 'start' : i === 4 ? 'end' : 'middle' },
+      i === 4 ? 'now' : format.utc(from + (i * (to - from)) / 4).slice(5, 16)))));
 }
 
 /**
@@ -89,19 +112,21 @@ class HeatMap extends HTMLElement {
 function row(name, runs, from, to) {
   /** @type {Run[][]} */
   const cells = Array.from({ length: buckets }, () => []);
+  const bucket = (/** @type {Run} */ run) => Math.min(Math.floor((buckets * (Date.parse(run.finished_at) - from)) / (to - from)), buckets - 1);
   for (const run of runs) {
-    const at = Date.parse(run.finished_at);
-    const i = Math.floor((buckets * (at - from)) / (to - from));
-    cells[Math.min(i, buckets - 1)]?.push(run);
+    cells[bucket(run)]?.push(run);
   }
+  const oldest = runs.length >= mostKept && runs[0] ? bucket(runs[0]) : 0;
   const busiest = Math.max(1, ...cells.map((cell) => cell.length));
-  const failed = runs.filter((run) => run.outcome === 'failure').length;
-  return h('div', { class: 'lane' },
+  const all = cells.flat();
+  const failed = all.filter((run) => run.outcome === 'failure').length;
+  return h('div', { class: 'lane', 'data-job': name },
     h('button', { type: 'button', class: 'plain', 'data-open': name }, isolated(name)),
-    svg('svg', { class: 'strip', viewBox: `0 0 ${buckets * 10} 16`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${name}: ${format.count(runs.length, 'run')} kept, ${failed} failed` },
+    svg('svg', { class: 'strip', viewBox: `0 0 ${buckets * 10} 16`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${name}: ${format.count(all.length, 'run')} in this time, ${failed} failed` },
+      oldest > 0 ? svg('rect', { class: 'not-kept', width: oldest * 10, y: 1, height: 14 }, svg('title', {}, 'runs of then are no longer kept')) : null,
       ...cells.flatMap((cell, i) => {
         const kind = worst.find((health) => cell.some((run) => healthOfOutcome(run.outcome) === health));
-        return kind === undefined ? [] : [svg('rect', { class: `heat is-${kind}`, x: i * 10 + 0.5, y: 1, width: 9, height: 14, 'fill-opacity': (0.4 + (0.6 * cell.length) / busiest).toFixed(2) },
+        return kind === undefined ? [] : [svg('rect', { class: `heat is-${kind}`, x: i * 10 + 0.5, y: 1, width: 9, height: 14, 'data-runs': cell.length, 'fill-opacity': (0.4 + (0.6 * cell.length) / busiest).toFixed(2) },
           svg('title', {}, `${format.utc(from + (i * (to - from)) / buckets)}: ${format.count(cell.length, 'run')}, ${cell.filter((run) => run.outcome === 'failure').length} failed`))];
       })));
 }

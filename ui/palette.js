@@ -58,7 +58,7 @@ function commands() {
     { label: 'Reload the configuration of the agent', hint: '', act: () => void actions.reload() },
     { label: pref('density') === 'compact' ? 'Comfortable rows' : 'Compact rows', hint: '', act: () => setPref('density', pref('density') === 'compact' ? 'comfortable' : 'compact') },
     ...themes.map(([theme, label]) => ({ label: `Theme: ${label}`, hint: 't', act: () => setPref('theme', theme) })),
-    ...[['jobs', '1'], ['cluster', '2'], ['fleet', '3'], ['timeline', '4'], ['tv', 'w']].map(([view = '', hint = '']) => ({ label: `Go to ${view === 'tv' ? 'wallboard' : view}`, hint, act: () => go(`#${view}`) })),
+    ...[['jobs', '1', 'jobs'], ['cluster', '2', 'cluster'], ['fleet', '3', 'fleet'], ['timeline/runs', '4', 'timeline'], ['timeline/outcomes', '', 'outcomes of days (heat map)'], ['timeline/next', '', 'next firings (radar)'], ['tv', 'w', 'wallboard']].map(([view = '', hint = '', name = '']) => ({ label: `Go to ${name}`, hint, act: () => go(`#${view}`) })),
   ];
 }
 

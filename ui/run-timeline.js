@@ -1,15 +1,19 @@
 // What happened when: roles and members, runs and misses, and what comes next; below it
-// the newest run of every job.
+// the newest run of every job. Two more parts show the outcomes of days, and what fires
+// next.
 
 /** @import {Entry} from './store.js' */
 /** @import {Lane, Stretch} from './history-lanes.js' */
+import './fire-radar.js';
 import './heat-map.js';
-import { h, isolated, replace, setAttribute, svg } from './dom.js';
+import { button, h, isolated, replace, setAttribute, svg } from './dom.js';
 import * as format from './format.js';
 import { healthOfOutcome, healths, likelyCause } from './health.js';
 import { jobLanes, memberStretches, roleStretches } from './history-lanes.js';
 import { store } from './store.js';
 
+/** @type {[string, string][]} */
+const parts = [['runs', 'Runs'], ['outcomes', 'Outcomes'], ['next', 'Next firings']];
 const minute = 60_000;
 /** @type {[number, string][]} */
 const spans = [[10 * minute, '10 min'], [60 * minute, '1 h'], [6 * 60 * minute, '6 h']];
@@ -21,10 +25,14 @@ const width = 1000;
 const redraw = 5000;
 
 class RunTimeline extends HTMLElement {
+  #part = 'runs';
   #span = 10 * minute;
   #failing = false;
   #due = true;
   #drawn = 0;
+  #parts = parts.map(([id, label]) => button(label, () => {
+    location.hash = `#timeline/${id}`;
+  }, { class: 'show', 'data-testid': `part-${id}` }));
   #spans = spans.map(([span, label]) => h('button', { type: 'button', class: 'show', 'aria-pressed': span === this.#span, onclick: () => this.#choose(span) }, label));
   #only = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => {
     this.#failing = !this.#failing;
@@ -33,7 +41,11 @@ class RunTimeline extends HTMLElement {
   } }, 'Failing only');
   #lanes = h('div', { class: 'lanes', role: 'group', 'aria-label': 'Timeline' });
   #list = h('div', { class: 'newest' });
-  #heat = document.createElement('heat-map');
+  #others = { outcomes: document.createElement('heat-map'), next: document.createElement('fire-radar') };
+  #tools = h('div', { class: 'tools' },
+    h('div', { class: 'shows', role: 'group', 'aria-label': 'Span' }, ...this.#spans), this.#only,
+    h('span', { class: 'dim legend' }, ...[['is-ok', 'ok'], ['is-failed', 'failed'], ['is-running', 'running'], ['is-cancelled', 'cancelled']].map(([kind = '', label = '']) => h('span', {}, h('span', { class: `swatch ${kind}` }), label)), '◇ next  ✕ missed'));
+  #scroll = h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'What happened' }, this.#lanes, this.#list);
 
   static observedAttributes = ['hidden'];
 
@@ -41,10 +53,10 @@ class RunTimeline extends HTMLElement {
     this.dataset['testid'] = 'timeline';
     this.append(
       h('div', { class: 'toolbar' }, h('h2', {}, 'Timeline'),
-        h('div', { class: 'shows', role: 'group', 'aria-label': 'Span' }, ...this.#spans), this.#only,
-        h('span', { class: 'dim legend' }, ...[['is-ok', 'ok'], ['is-failed', 'failed'], ['is-running', 'running'], ['is-cancelled', 'cancelled']].map(([kind = '', label = '']) => h('span', {}, h('span', { class: `swatch ${kind}` }), label)), '◇ next  ✕ missed')),
-      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'What happened' }, this.#lanes, this.#list));
-    this.attributeChangedCallback();
+        h('div', { class: 'shows', role: 'group', 'aria-label': 'What to show' }, ...this.#parts), this.#tools),
+      this.#scroll);
+    addEventListener('hashchange', () => this.#choosePart());
+    this.#choosePart();
     this.addEventListener('click', (event) => {
       const name = /** @type {Element} */ (event.target).closest('[data-open]')?.getAttribute('data-open');
       if (name) {
@@ -57,7 +69,7 @@ class RunTimeline extends HTMLElement {
       });
     }
     store.on('tick', () => {
-      if (!this.hidden && (this.#due || Date.now() - this.#drawn > redraw)) {
+      if (!this.hidden && this.#part === 'runs' && (this.#due || Date.now() - this.#drawn > redraw)) {
         this.#draw();
       }
     });
@@ -67,13 +79,22 @@ class RunTimeline extends HTMLElement {
     if (!this.isConnected || this.childElementCount === 0) {
       return;
     }
-    // It asks when it is put in its place: only while somebody looks.
-    if (this.hidden) {
-      this.#heat.remove();
-    } else {
-      this.#list.after(this.#heat);
+    // The other parts ask when they are put in their place: only while somebody looks.
+    Object.entries(this.#others).forEach(([id, part]) => (this.hidden || id !== this.#part ? part.remove() : this.#scroll.append(part)));
+    if (!this.hidden) {
       this.#draw();
     }
+  }
+
+  /** Takes the part from the address: #timeline/outcomes. */
+  #choosePart() {
+    const [view, id] = location.hash.slice(1).split('/');
+    if (view === 'timeline' && parts.some(([part]) => part === id)) {
+      this.#part = id ?? '';
+    }
+    parts.forEach(([part], i) => setAttribute(/** @type {Element} */ (this.#parts[i]), 'aria-pressed', part === this.#part));
+    this.#tools.hidden = this.#lanes.hidden = this.#list.hidden = this.#part !== 'runs';
+    this.attributeChangedCallback();
   }
 
   /** @param {number} span */
@@ -151,7 +172,7 @@ function axis(from, to, now) {
   const step = steps.find((s) => (to - from) / s <= 9) ?? 120 * minute;
   const ticks = [];
   for (let at = Math.ceil(from / step) * step; at < to; at += step) {
-    if (Math.abs(at - now) < (to - from) * 0.04) {
+    if (Math.abs(at - now) < (to - from) * 0.08) {
       continue; // "now" stands there
     }
     ticks.push(svg('text', { x: `${share(at, from, to) * 100}%`, y: 14, 'text-anchor': 'middle' }, format.clock(at).slice(0, 5)));
