@@ -1,5 +1,5 @@
-// Starting or cancelling all of a set of jobs, one after the other, and a summary of the
-// incident to pass on.
+// Starting or cancelling several jobs, one after the other, and a summary of the incident
+// to pass on.
 
 import * as api from './api.js';
 import { copy } from './actions.js';
@@ -8,63 +8,117 @@ import { button, h, isolated, setText } from './dom.js';
 import * as format from './format.js';
 import { likelyCause } from './health.js';
 import { store } from './store.js';
+import { toast } from './toasts.js';
 
 // Between two jobs, so that what they share is not hit by all at once.
 const stagger = 400;
+// A job that does not want to end keeps its request waiting: the next ones must not wait
+// for it, but connections are few.
+const atOnce = 3;
 
 /** @param {string[]} names */
 export function openMitigation(names) {
-  const list = h('ul', { class: 'results', 'data-testid': 'mitigation-results' }, ...names.map((name) => h('li', {}, isolated(name, 'name'), h('span', { class: 'dim' }))));
-  const tally = h('p', { role: 'status' });
-  let aborted = false;
-  let busy = false;
+  const rows = names.map((name) => {
+    const box = h('input', { type: 'checkbox', checked: true, onchange: () => draw() });
+    const said = h('span', { class: 'dim' });
+    return { name, box, said, item: h('li', { 'data-job': name }, h('label', { class: 'check' }, box, isolated(name, 'name')), said) };
+  });
+  /** @typedef {typeof rows[number]} Row */
+  const tally = h('p', { role: 'status', tabindex: '-1' });
+  const startAll = button('', () => void all('started', api.start, () => true), { class: 'primary' });
+  const cancelAll = button('', () => void all('cancelled', api.cancel, runs), { class: 'danger' });
+  const abort = button('Abort', () => busy?.abort());
+  /** @type {AbortController|null} */
+  let busy = null;
 
-  /** @param {string} verb @param {(name: string) => Promise<unknown>} act */
-  const all = async (verb, act) => {
-    if (busy) {
-      return;
-    }
-    busy = true;
-    aborted = false;
-    let done = 0;
-    let failed = 0;
-    for (const [i, name] of names.entries()) {
-      if (aborted) {
-        break;
-      }
-      const result = list.children[i]?.lastElementChild;
+  /** @param {Row} row */
+  const runs = ({ name }) => store.entries.get(name)?.job.running === true;
+  /** @param {(row: Row) => boolean} fits */
+  const chosen = (fits) => rows.filter((row) => row.box.checked && fits(row));
+
+  const draw = () => {
+    const [start, cancel] = [chosen(() => true).length, chosen(runs).length];
+    setText(startAll, start === names.length ? `Start all ${start}` : `Start ${start}`);
+    setText(cancelAll, `Cancel ${cancel} running`);
+    startAll.disabled = busy !== null || start === 0;
+    cancelAll.disabled = busy !== null || cancel === 0;
+    abort.disabled = busy === null;
+  };
+
+  /**
+   * @param {string} verb
+   * @param {(name: string) => Promise<unknown>} act
+   * @param {(row: Row) => boolean} fits
+   */
+  const all = async (verb, act, fits) => {
+    const { signal } = busy = new AbortController();
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const queue = chosen(fits);
+    let [done, failed] = [0, 0];
+    /** @type {Set<Promise<void>>} */
+    const flying = new Set();
+    rows.forEach(({ said }) => setText(said, ''));
+    draw();
+    abort.focus();
+
+    /** @param {Row} row */
+    const one = async ({ name, said }) => {
+      said.className = 'dim';
+      setText(said, '…');
       try {
         await act(name);
         done++;
-        result?.setAttribute('class', 'is-ok');
-        result && setText(result, ` ${verb}`);
+        said.className = 'is-ok';
+        setText(said, verb);
       } catch (error) {
         failed++;
-        result?.setAttribute('class', 'is-failed');
-        result && setText(result, ` ${error instanceof Error ? error.message : error}`);
+        said.className = 'is-failed';
+        setText(said, error instanceof Error ? error.message : String(error));
+        if (error instanceof api.APIError && (error.status === 401 || error.status === 403)) {
+          busy?.abort(); // the others would be refused as well
+        }
       }
-      setText(tally, `${done} ${verb}, ${failed} refused, ${names.length - done - failed} to go`);
-      await new Promise((resolve) => setTimeout(resolve, stagger));
+      setText(tally, `${done} ${verb}, ${failed} refused, ${queue.length - done - failed} to go`);
+    };
+
+    for (const row of queue) {
+      if (signal.aborted) {
+        break;
+      }
+      const flight = one(row).then(() => {
+        flying.delete(flight);
+      });
+      flying.add(flight);
+      const pause = new Promise((resolve) => setTimeout(resolve, stagger));
+      await Promise.race([aborted, flying.size < atOnce ? pause : Promise.race(flying).then(() => pause)]);
     }
-    setText(tally, `${done} ${verb}, ${failed} refused${aborted ? ', the rest left alone' : ''}.`);
-    busy = false;
+    await Promise.all(flying);
+    const left = queue.length - done - failed;
+    setText(tally, `${done} ${verb}, ${failed} refused${left > 0 ? `, ${left} left alone` : ''}.`);
+    if (!dialog.open) {
+      toast(`${done} ${verb}, ${failed} refused, ${left} left alone`, left > 0 ? 'bad' : 'good');
+    }
+    busy = null;
+    // Not on a button that starts everything again.
+    if (document.activeElement === abort) {
+      tally.focus();
+    }
     store.refresh();
+    draw();
   };
 
   const dialog = open('Mitigate', 'mitigation-dialog', [
-    h('p', { class: 'dim' }, `${format.count(names.length, 'job')}, on this node, ${stagger} ms apart. Starting ignores schedules and leadership.`),
-    list, tally,
-    h('div', { class: 'acts' },
-      button(`Start all ${names.length}`, () => void all('started', api.start), { class: 'primary' }),
-      button('Cancel all that run', () => void all('cancelled', api.cancel), { class: 'danger' }),
-      button('Abort', () => {
-        aborted = true;
-      }),
+    h('p', { class: 'dim' }, `On this node, ${stagger} ms apart. Starting ignores schedules and leadership.`),
+    h('ul', { class: 'results', 'data-testid': 'mitigation-results' }, ...rows.map((row) => row.item)), tally,
+    h('div', { class: 'acts' }, startAll, cancelAll, abort,
       button('Copy summary', () => void copy(summary(names), 'the summary as Markdown'))),
   ]);
+  const off = store.on('jobs', draw);
   dialog.addEventListener('close', () => {
-    aborted = true;
+    busy?.abort();
+    off();
   });
+  draw();
 }
 
 /**
