@@ -7,8 +7,9 @@ import { button, h, isolated, setAttribute, setText } from './dom.js';
 import { open } from './dialog.js';
 import { store } from './store.js';
 
-// Browsers allow six connections to one host; the page needs two itself.
-const mostStreams = 4;
+// Browsers allow six connections to one host; the page needs two itself, and the log of an
+// open job another one.
+const mostStreams = () => (document.querySelector('job-drawer:not([hidden]) .panel:not([hidden]) > log-view') ? 3 : 4);
 const mostLines = 2000;
 const retry = 2000;
 
@@ -48,7 +49,7 @@ export function openTail(names) {
   const list = () => {
     chosen.replaceChildren(...[...streams].map(([name, { hue }]) => h('span', { class: `chip hue-${hue}` }, isolated(name),
       button('✕', () => remove(name), { class: 'plain', 'aria-label': `Leave out ${name}` }))));
-    setText(hint, streams.size >= mostStreams ? `${mostStreams} at once are possible` : '');
+    setText(hint, streams.size >= mostStreams() ? `${mostStreams()} at once are possible` : '');
   };
   const remove = (/** @type {string} */ name) => {
     streams.get(name)?.stop.abort();
@@ -56,7 +57,7 @@ export function openTail(names) {
     list();
   };
   const follow = async (/** @type {string} */ name) => {
-    if (streams.size >= mostStreams || streams.has(name)) {
+    if (streams.size >= mostStreams() || streams.has(name)) {
       return;
     }
     const used = new Set([...streams.values()].map(({ hue }) => hue));
@@ -65,18 +66,21 @@ export function openTail(names) {
     streams.set(name, { stop, hue });
     list();
     let after = '';
+    let said = false;
     while (!stop.signal.aborted) {
       try {
         const reason = await api.logs(name, { signal: stop.signal, after, open() { /* lines follow */ }, take: (lines, id) => {
           after = id;
+          said = true;
           lines.forEach((line) => add(name, hue, line));
         } });
-        if (reason === '') {
+        if (reason === '' && said) {
+          said = false;
           raw.push('');
           put(h('div', { class: 'line rule-line' }, isolated(name, `who hue-${hue}`), h('span', { class: 'faint' }, '── end of run output ──')));
         }
         if (reason !== 'cut') {
-          await nextRun(name, stop.signal);
+          await nextRun(name, after, stop.signal);
           continue;
         }
       } catch {
@@ -115,15 +119,20 @@ export function openTail(names) {
 }
 
 /**
- * Waits until a job runs again.
+ * Waits until a job runs again, or has done so: a short run is over before the page hears
+ * of it.
  * @param {string} name
+ * @param {string} after id of the newest line that is known
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
  */
-function nextRun(name, signal) {
+function nextRun(name, after, signal) {
+  const newest = () => store.entries.get(name)?.job.last_run?.run_id ?? '';
+  // The id of a line begins with that of its run.
+  const known = ['', newest(), after.replace(/-\d+$/, '')];
   return new Promise((resolve) => {
     const off = store.on('jobs', (changed) => {
-      if (signal.aborted || ((changed === null || changed.has(name)) && store.entries.get(name)?.job.running)) {
+      if (signal.aborted || ((changed === null || changed.has(name)) && (store.entries.get(name)?.job.running || !known.includes(newest())))) {
         off();
         resolve();
       }
