@@ -6,6 +6,7 @@
  * @property {'comfortable'|'compact'} density
  * @property {number} scale percent
  * @property {number} interval seconds, 0: paused
+ * @property {number} calm seconds without trouble before the wallboard says so
  * @property {boolean} reduceMotion
  * @property {boolean} notify
  * @property {string[]} columns
@@ -21,6 +22,7 @@ const defaults = {
   density: 'comfortable',
   scale: 100,
   interval: 3,
+  calm: 30,
   reduceMotion: false,
   notify: false,
   columns: ['schedule', 'last', 'took', 'next', 'trend'],

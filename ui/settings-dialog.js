@@ -31,7 +31,7 @@ function check(label, key, changed) {
   const box = h('input', { type: 'checkbox', checked: pref(key), onchange: () => {
     setPref(key, box.checked);
     changed?.(box.checked);
-  } });
+  }, 'data-testid': `${key}-check` });
   return h('label', { class: 'check' }, box, label);
 }
 
@@ -41,11 +41,13 @@ export function openSettings() {
     choice('Rows', 'density', [['comfortable', 'Comfortable'], ['compact', 'Compact']], 'density-select'),
     choice('Size', 'scale', [[100, '100 %'], [110, '110 %'], [120, '120 %'], [140, '140 %']], 'scale-select'),
     choice('Ask the agent', 'interval', [[1, 'every second'], [2, 'every 2 s'], [3, 'every 3 s'], [5, 'every 5 s'], [10, 'every 10 s'], [0, 'not at all (paused)']], 'interval-select'),
+    choice('All clear on the wallboard', 'calm', [[5, 'after 5 s'], [15, 'after 15 s'], [30, 'after 30 s'], [60, 'after a minute'], [120, 'after 2 minutes']], 'calm-select'),
     check('Cluster below the jobs', 'dock'),
     check('Less motion', 'reduceMotion'),
     check('Desktop notification when a job fails', 'notify', (on) => {
-      if (on && 'Notification' in window) {
-        void Notification.requestPermission().then((answer) => {
+      if (on) {
+        // Browsers offer none to a page over plain HTTP, but for one of the same machine.
+        void ('Notification' in window ? Notification.requestPermission() : Promise.resolve('denied')).then((answer) => {
           if (answer !== 'granted') {
             toast('The browser does not allow notifications for this page', 'bad');
           }

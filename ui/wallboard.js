@@ -5,12 +5,12 @@
 import { h, isolated, replace, setText } from './dom.js';
 import * as format from './format.js';
 import { healths } from './health.js';
+import { pref } from './prefs.js';
 import { store } from './store.js';
 
-const calm = 30_000;
 // The width of a tile, and the room between two.
 const smallest = 150;
-const largest = 340;
+const largest = (/** @type {number} */ width) => Math.max(340, width / 4);
 const gap = 8;
 
 /** @type {HTMLDialogElement|null} */
@@ -23,7 +23,7 @@ let shown = null;
  * @param {number} height
  */
 function fit(n, width, height) {
-  for (let across = Math.max(1, Math.ceil(width / largest)); ; across++) {
+  for (let across = Math.max(1, Math.ceil(width / largest(width))); ; across++) {
     const wide = width / across;
     const tall = Math.floor(wide * 0.46) - gap;
     const most = across * Math.floor((height + gap) / (tall + gap));
@@ -39,11 +39,26 @@ function weight({ failing, health, nextAt }) {
   return [failing ? 0 : first[health], nextAt ?? Infinity];
 }
 
+/** Why what is shown is not to be relied on, '' if it is. */
+function doubt() {
+  if (!store.loaded) {
+    return 'NO SIGNAL';
+  }
+  const since = `since ${format.clock(store.goodAt)} UTC`;
+  if (store.link === 'paused') {
+    return `PAUSED — not asked ${since}`;
+  }
+  if (store.stale || store.link === 'lost' || store.link === 'locked') {
+    return `STALE DATA — no answer ${since}`;
+  }
+  return store.trouble.cluster ? 'STALE DATA — how the cluster is cannot be known' : '';
+}
+
 /** Whether nothing wants attention. */
 function well() {
   const { cluster } = store;
   const led = !cluster?.enabled ? !cluster?.error : !cluster.elect_leader || (cluster.quorate && !cluster.conflict);
-  return led && !store.list().some((entry) => entry.failing) && store.config?.state !== 'failed' && !store.notReady;
+  return led && !store.list().some((entry) => entry.failing || entry.health === 'lost') && store.config?.state !== 'failed' && !store.notReady;
 }
 
 /** @param {() => void} closed called when it is left */
@@ -51,7 +66,7 @@ export function openWallboard(closed) {
   if (shown) {
     return;
   }
-  const head = h('h2', { id: 'wall-title' });
+  const head = h('h2', { id: 'wall-title', tabindex: '-1', autofocus: true });
   const counts = h('span', { class: 'dim' });
   const clock = h('time', { class: 'mono' });
   const tiles = h('div', { class: 'wall-tiles' });
@@ -65,17 +80,17 @@ export function openWallboard(closed) {
       return;
     }
     const now = store.now();
-    const stale = store.stale || store.link === 'lost';
+    const wrong = doubt();
     setText(head, store.node || 'yacron2');
     setText(clock, `${format.clock(now)} UTC`);
-    signal.hidden = !stale;
-    setText(signal, store.loaded ? `STALE DATA — no answer for ${format.span((Date.now() - store.goodAt) / 1000)}` : 'NO SIGNAL');
-    dialog.classList.toggle('old', stale);
-    wellSince = well() && !stale ? wellSince || Date.now() : 0;
+    signal.hidden = !wrong || store.link === 'starting';
+    setText(signal, wrong);
+    dialog.classList.toggle('old', wrong !== '');
+    wellSince = well() && !wrong ? wellSince || Date.now() : 0;
     const list = store.list();
     const failing = list.filter((entry) => entry.failing).length;
     setText(counts, `${format.count(list.length, 'job')} · ${list.filter((entry) => entry.job.running).length} running · ${failing} failing`);
-    if (wellSince && Date.now() - wellSince > calm) {
+    if (wellSince && Date.now() - wellSince >= 1000 * pref('calm')) {
       const next = list.reduce((/** @type {Entry|null} */ a, b) => (b.nextAt !== null && b.job.enabled && (a?.nextAt ?? Infinity) > b.nextAt ? b : a), null);
       replace(tiles, h('div', { class: 'all-clear' }, h('p', { class: 'is-ok big' }, '● All clear'),
         next?.nextAt ? h('p', { class: 'dim' }, 'next: ', isolated(next.job.name), ` ${format.countdown(next.nextAt - now)}`) : null,
@@ -94,7 +109,7 @@ export function openWallboard(closed) {
     replace(tiles, ...ordered.slice(0, cut ? most - 1 : most).map((entry) => tile(entry, now)),
       cut ? h('div', { class: 'wall-tile dim' }, `and ${format.count(ordered.length - most + 1, 'more job')}`) : null);
   };
-  const off = [store.on('tick', draw), store.on('jobs', draw), store.on('link', draw)];
+  const off = [store.on('tick', draw), store.on('jobs', draw), store.on('link', draw), store.on('cluster', draw)];
   dialog.addEventListener('close', () => {
     shown = null;
     off.forEach((stop) => stop());
