@@ -84,6 +84,8 @@ export class JobTable extends HTMLElement {
   query = { text: '', show: 'all', sort: 'config', descending: false };
   /** @type {Entry[]} what is shown, in order */
   shown = [];
+  /** The columns that are wanted, but there is no room for them. */
+  crowded = new Set();
 
   /** @type {Row[]} in use, by index modulo their number */
   #rows = [];
@@ -190,6 +192,7 @@ export class JobTable extends HTMLElement {
     const wanted = columns.filter((column) => (column.there?.() ?? true) && (column.fixed || column.there || chosen.includes(column.id)));
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     let room = this.clientWidth / rem - 2;
+    this.crowded.clear();
     for (const column of wanted) {
       room -= column.least + 0.9;
     }
@@ -198,6 +201,7 @@ export class JobTable extends HTMLElement {
       if (room < 0 && at >= 0) {
         room += (wanted[at]?.least ?? 0) + 0.9;
         wanted.splice(at, 1);
+        this.crowded.add(id);
       }
     }
     return wanted;

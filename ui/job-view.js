@@ -28,7 +28,7 @@ export class JobView extends HTMLElement {
   #columns = h('div', { class: 'menu', popover: 'auto', id: 'column-menu', role: 'group', 'aria-label': 'Columns' });
 
   connectedCallback() {
-    const picker = button('Columns', () => {}, { class: 'wide-only', popovertarget: 'column-menu' });
+    const picker = button('Columns', () => {}, { class: 'wide-only', popovertarget: 'column-menu', 'data-testid': 'columns-button' });
     this.append(
       h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Filter and sort' },
         this.#filter,
@@ -37,12 +37,13 @@ export class JobView extends HTMLElement {
         this.#failing,
         h('label', { class: 'sort' }, h('span', { class: 'dim' }, 'Sort '), this.#sort), picker),
       this.#columns, this.table);
-    this.#columns.addEventListener('toggle', () => this.#place(picker));
-    this.#pick();
+    this.#columns.addEventListener('toggle', () => {
+      this.#place(picker);
+      this.#pick();
+    });
     this.table.addEventListener('arranged', () => this.#counts());
     this.table.addEventListener('query', () => this.#queried());
     store.on('jobs', () => this.#counts());
-    store.on('cluster', () => this.#pick());
     addEventListener('popstate', () => this.#read());
     this.#read();
   }
@@ -124,16 +125,25 @@ export class JobView extends HTMLElement {
   /** Lists the columns to choose from. */
   #pick() {
     const chosen = pref('columns');
+    const room = () => boxes.forEach(([id, hint]) => {
+      hint.hidden = !this.table.crowded.has(id);
+    });
+    /** @type {[string, HTMLElement][]} */
+    const boxes = [];
     replace(this.#columns, ...columns.filter((column) => !column.fixed && !column.there).map((column) => {
       const box = h('input', {
         type: 'checkbox', checked: chosen.includes(column.id),
         onchange: () => {
           const others = pref('columns').filter((id) => id !== column.id);
           setPref('columns', box.checked ? [...others, column.id] : others);
+          room();
         },
       });
-      return h('label', { class: 'check' }, box, column.label);
+      const hint = h('span', { class: 'dim' }, 'no room');
+      boxes.push([column.id, hint]);
+      return h('label', { class: 'check' }, box, column.label, hint);
     }));
+    room();
   }
 
   /** @param {HTMLElement} picker */
