@@ -6,7 +6,11 @@ const lasts = 5000;
 const lastsBad = 12_000;
 const most = 4;
 
-class ToastList extends HTMLElement {}
+class ToastList extends HTMLElement {
+  connectedCallback() {
+    this.popover = 'manual';
+  }
+}
 customElements.define('toast-list', ToastList);
 
 /**
@@ -20,6 +24,11 @@ export function toast(text, kind = '') {
     list.firstElementChild?.remove();
   }
   list?.append(note);
+  // Above an open dialog, too.
+  if (list instanceof ToastList) {
+    list.hidePopover();
+    list.showPopover();
+  }
   note.addEventListener('click', () => note.remove());
   setTimeout(() => note.remove(), kind === 'bad' ? lastsBad : lasts);
 }
