@@ -1,6 +1,5 @@
 // Starts the page: views, addresses and keys.
 
-import './toasts.js';
 import './cluster-panel.js';
 import { AlertBar } from './alert-bar.js';
 import * as actions from './actions.js';
@@ -14,6 +13,7 @@ import { loadView, openHelp, openTail, openWallboard } from './overlays.js';
 import { onPref, pref, setPref } from './prefs.js';
 import { store } from './store.js';
 import { startTheme, themes } from './theme.js';
+import { toast } from './toasts.js';
 import { startTokens } from './token-dialog.js';
 
 /** @typedef {import('./job-drawer.js').JobDrawer['tab']} Tab */
@@ -166,7 +166,14 @@ startKeys({
   Escape: () => drawer.close(),
 });
 
-document.addEventListener('open-job', (event) => drawer.show(/** @type {CustomEvent<string>} */ (event).detail, 'logs'));
+document.addEventListener('open-job', (event) => {
+  const { detail: name } = /** @type {CustomEvent<string>} */ (event);
+  if (store.entries.has(name)) {
+    drawer.show(name, 'logs');
+  } else {
+    toast(`${name} is not configured on this node`);
+  }
+});
 addEventListener('hashchange', route);
 addEventListener('popstate', route);
 onPref((key) => {
