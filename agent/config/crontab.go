@@ -1,6 +1,7 @@
 package config
 
 import (
+	"iter"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,22 +21,45 @@ var crontabAssignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t
 // looksLikeCrontab judges a text without a telling name by its first line that is
 // neither blank nor a comment.
 func looksLikeCrontab(text []byte) bool {
-	for line := range strings.Lines(string(text)) {
-		line = strings.Trim(line, " \t\r\n\ufeff")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if crontabAssignment.MatchString(line) || strings.HasPrefix(line, "@") {
-			return true
-		}
-		fields := strings.Fields(line)
-		if len(fields) < 6 {
-			return false
-		}
-		_, err := scheduler.ParseSchedule(strings.Join(fields[:5], " "), scheduler.DayMatchOr)
-		return err == nil
+	for line := range crontabLines(text) {
+		return crontabAssignment.MatchString(line) || looksLikeEntry(line)
 	}
 	return false
+}
+
+// hasEntries judges a text by its first line that is no assignment either, which files
+// with variables alone don't have.
+func hasEntries(text []byte) bool {
+	for line := range crontabLines(text) {
+		if !crontabAssignment.MatchString(line) {
+			return looksLikeEntry(line)
+		}
+	}
+	return false
+}
+
+// crontabLines lists the lines of a text that are neither blank nor comments.
+func crontabLines(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(string(text)) {
+			line = strings.Trim(line, " \t\r\n\ufeff")
+			if line != "" && line[0] != '#' && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+func looksLikeEntry(line string) bool {
+	if strings.HasPrefix(line, "@") {
+		return true
+	}
+	fields := strings.Fields(line)
+	if len(fields) < 6 {
+		return false
+	}
+	_, err := scheduler.ParseSchedule(strings.Join(fields[:5], " "), scheduler.DayMatchOr)
+	return err == nil
 }
 
 // crontabReader turns the lines of a crontab into jobs. They take no defaults: what

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -45,6 +44,7 @@ func (l *loader) directory(dir string) []*file {
 			if lower := strings.ToLower(name); lower != name && isMember(lower) {
 				l.out.add(pos{}, Diagnostic{Severity: Warning, File: filepath.Join(dir, name), Message: "this file is not read: the ending must be in lower case"})
 			}
+			l.unreadCrontab(filepath.Join(dir, name))
 			continue
 		}
 		path := filepath.Join(dir, name)
@@ -53,9 +53,23 @@ func (l *loader) directory(dir string) []*file {
 				"directories are not read recursively: rename it, or name it on the command line")
 			continue
 		}
-		files = append(files, l.open(path))
+		files = append(files, l.open(path, readFile))
 	}
 	return files
+}
+
+// unreadCrontab warns of a file as it comes from /etc/cron.d, whose name says nothing.
+func (l *loader) unreadCrontab(path string) {
+	const most = 64 << 10
+	if filepath.Ext(path) != "" {
+		return
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > most {
+		return
+	}
+	if text, err := readFile(path); err == nil && hasEntries(text) {
+		l.out.add(pos{}, Diagnostic{Severity: Warning, File: path, Message: "this file looks like a crontab, and is not read", Hint: "let its name end in .crontab"})
+	}
 }
 
 // isMember reports whether a file of a directory is read. Case matters for YAML, as
@@ -91,9 +105,18 @@ func languageOf(name string, text []byte) dialect {
 	return yamlDialect
 }
 
+// named reads a file that somebody has named, which may be a pipe from another program.
+func (l *loader) named(name string) *file {
+	if info, err := os.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		l.out.add(pos{}, Diagnostic{Severity: Warning, File: name,
+			Message: "this is a pipe: it can be read once, and is empty for whoever reads the configuration again"})
+	}
+	return l.open(name, readAny)
+}
+
 // open reads one file and everything it includes. It returns nil after an error that
 // left nothing to go on with.
-func (l *loader) open(name string) *file {
+func (l *loader) open(name string, read func(path string) ([]byte, error)) *file {
 	path, err := filepath.Abs(name)
 	if err != nil {
 		l.failFile(name, reason(err), "")
@@ -103,7 +126,7 @@ func (l *loader) open(name string) *file {
 		return f
 	}
 	l.watch(path)
-	text, err := readFile(path)
+	text, err := read(path)
 	if err != nil {
 		l.failFile(name, "cannot read this file: "+reason(err), "")
 		l.files[path] = nil
@@ -113,8 +136,21 @@ func (l *loader) open(name string) *file {
 	return l.read(src)
 }
 
-// readFile reads a regular file (or what a link leads to) of bounded size.
+// readFile reads a regular file (or what a link leads to) of bounded size: opening a
+// pipe could take for ever.
 func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return nil, errors.New("it is a pipe, a socket or a device")
+	}
+	return readAny(path)
+}
+
+// readAny reads whatever can be read, up to the bound.
+func readAny(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -219,6 +255,9 @@ func (l *loader) fill(f *file, root *node) {
 			f.sections = append(f.sections, *e)
 		}
 	}
+	if len(jobs) > 0 {
+		l.noteKept(f, root.get("include"), own)
+	}
 	var inherited *node
 	for _, inc := range f.includes {
 		if inc != nil {
@@ -254,44 +293,4 @@ func (l *loader) checkJobs(c *checker, n *node, k *field) []rawJob {
 	}
 	c.path = c.path[:1]
 	return jobs
-}
-
-// include reads what a file includes, in order.
-func (l *loader) include(f *file, paths *node) {
-	for _, p := range paths.items {
-		name := p.text
-		if name == "" {
-			l.fail(p.pos, "include", "an include without a path", "")
-			continue
-		}
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(f.src.name), name)
-		}
-		path, err := filepath.Abs(name)
-		if err != nil {
-			l.fail(p.pos, "include", reason(err), "")
-			continue
-		}
-		if i := slices.IndexFunc(l.chain, func(s *source) bool { return s.path == path }); i >= 0 {
-			var names []string
-			for _, s := range l.chain[i:] {
-				names = append(names, s.name)
-			}
-			l.fail(p.pos, "include", "these files include each other: "+strings.Join(append(names, name), " → "), "")
-			continue
-		}
-		if inc, ok := l.files[path]; ok {
-			f.includes = append(f.includes, inc)
-			continue
-		}
-		l.watch(path)
-		text, err := readFile(path)
-		if err != nil {
-			l.fail(p.pos, "include", "cannot read "+name+": "+reason(err), "the path is relative to the folder of this file")
-			l.files[path] = nil
-			continue
-		}
-		src := &source{name: name, path: path, text: text, dialect: languageOf(filepath.Base(name), text)}
-		f.includes = append(f.includes, l.read(src))
-	}
 }

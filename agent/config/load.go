@@ -49,7 +49,7 @@ func Load(sources Sources) (*Config, Diagnostics) {
 		files = append(files, l.read(&source{name: in.Name, path: in.Name, text: []byte(in.Text), dialect: languageOf(in.Name, []byte(in.Text))}))
 	}
 	for _, path := range sources.Files {
-		files = append(files, l.open(path))
+		files = append(files, l.named(path))
 	}
 	for _, dir := range sources.Dirs {
 		files = append(files, l.directory(dir)...)
