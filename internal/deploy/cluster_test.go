@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -251,10 +250,7 @@ func TestComposeLarge(t *testing.T) {
 // Two agents and the real etcd, with what the first lines of the file tell to try.
 func TestComposeEtcd(t *testing.T) {
 	t.Parallel()
-	netcluster.Require(t)
-	if _, err := exec.LookPath("etcd"); err != nil {
-		t.Skip("needs the program etcd")
-	}
+	netcluster.Require(t, "etcd")
 	p := up(t, "example/etcd/docker-compose.yml", nil)
 	agents := []string{"yacron2-a", "yacron2-b"}
 	leader := ""

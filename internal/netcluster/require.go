@@ -12,9 +12,10 @@ import (
 // minutes, so they are not among those that "go test ./..." runs.
 const Enabled = "YACRON2_NETNS"
 
-// Require skips a test or benchmark that cannot make networks here, with the reason. On
-// a CI machine, where CI is true, what is missing is a failure.
-func Require(tb testing.TB) {
+// Require skips a test or benchmark that cannot make networks here, or lacks one of more
+// programs, with the reason. On a CI machine, where CI is true, what is missing is a
+// failure.
+func Require(tb testing.TB, programs ...string) {
 	tb.Helper()
 	if os.Getenv(Enabled) != "1" {
 		tb.Skipf("only with %s=1, as make netns sets it", Enabled)
@@ -26,7 +27,7 @@ func Require(tb testing.TB) {
 	if os.Geteuid() != 0 {
 		missing = append(missing, "root")
 	}
-	for _, program := range []string{"ip", "nft"} {
+	for _, program := range append([]string{"ip", "nft"}, programs...) {
 		if _, err := exec.LookPath(program); err != nil {
 			missing = append(missing, "the program "+program)
 		}

@@ -55,14 +55,16 @@ func copyTree(t *testing.T, tree string) string {
 	return to
 }
 
-// The same source gives the same bytes, wherever it lies. Of a package that needs nfpm
-// only where it was built: see make release.
+// The same source gives the same bytes, wherever it lies, and others can install them. Of
+// packages that needs nfpm, which make release builds.
 func TestReproducible(t *testing.T) {
+	nfpm := filepath.Join(sourceTree, "bin", "nfpm")
+	if !exists(nfpm) {
+		missing(t, nfpm)
+		nfpm = ""
+	}
 	build := func(root string) string {
-		r := &release{root: root, out: filepath.Join(t.TempDir(), "dist"), version: "9.8.7", time: noon, targets: targets()[:1]}
-		if nfpm := filepath.Join(sourceTree, "bin", "nfpm"); exists(nfpm) {
-			r.nfpm = nfpm
-		}
+		r := &release{root: root, out: filepath.Join(t.TempDir(), "dist"), version: "9.8.7", time: noon, targets: targets()[:1], nfpm: nfpm}
 		if err := r.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -91,9 +93,19 @@ func TestReproducible(t *testing.T) {
 		t.Errorf("%s lacks %s", list, line)
 	}
 	checkArchive(t, content)
-	if deb := filepath.Join(here, "yacron2_9.8.7_amd64.deb"); exists(deb) {
-		checkDebian(t, deb)
+	if nfpm != "" {
+		checkDebian(t, nfpm, filepath.Join(here, "yacron2_9.8.7_amd64.deb"))
 	}
+}
+
+// missing logs that something is not checked for want of a program, which on a CI machine
+// is a failure.
+func missing(t *testing.T, program string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needs %s", program)
+	}
+	t.Logf("not all is checked: there is no %s", program)
 }
 
 func exists(name string) bool {
@@ -158,40 +170,6 @@ func checkArchive(t *testing.T, content []byte) {
 	}
 	if bytes.Contains(program, []byte(os.TempDir()+"/")) {
 		t.Errorf("the program holds a path below %s, where it was built", os.TempDir())
-	}
-}
-
-// checkDebian asks dpkg what it makes of the package.
-func checkDebian(t *testing.T, deb string) {
-	t.Helper()
-	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip("needs dpkg-deb")
-	}
-	ask := func(args ...string) string {
-		out, err := exec.Command("dpkg-deb", args...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("dpkg-deb %v: %v: %s", args, err, out)
-		}
-		return string(out)
-	}
-	if got := ask("--field", deb, "Package", "Version", "Architecture"); got != "Package: yacron2\nVersion: 9.8.7\nArchitecture: amd64\n" {
-		t.Errorf("fields %q", got)
-	}
-	list := ask("--contents", deb)
-	for _, want := range []string{
-		"-rwxr-xr-x root/root", "./usr/bin/yacron2\n", "./lib/systemd/system/yacron2.service\n", "./etc/yacron2.d/\n",
-		"./usr/share/bash-completion/completions/yacron2\n", "./usr/share/doc/yacron2/copyright\n",
-	} {
-		if !strings.Contains(list, want) {
-			t.Errorf("the package lacks %q:\n%s", want, list)
-		}
-	}
-	dir := t.TempDir()
-	ask("--control", deb, dir)
-	for _, script := range []string{"postinst", "prerm", "postrm"} {
-		if out, err := exec.Command("sh", "-n", filepath.Join(dir, script)).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", script, err, out)
-		}
 	}
 }
 
