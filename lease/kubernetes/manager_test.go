@@ -127,3 +127,22 @@ func TestServerThatStalls(t *testing.T) {
 	t.Logf("%s leads %v after the stall", leader.NodeName, took)
 	f.AwaitFirings()
 }
+
+// A node with short leases waits for as long as the record says that it stands, and not for
+// as long as its own would.
+func TestShortLeaseAfterALongOne(t *testing.T) {
+	t.Parallel()
+	const long = 4 * shortDuration
+	r := newRecord(t, kube.Get(t))
+	r.connect(t, "node-b", func(cfg *Config) { cfg.Duration = long }).acquire() // and is not heard of again
+	renewed := r.stored(t).Spec.RenewTime
+	leader, took := leasetest.Start(t, r.setup(), 1, nil).AwaitLeader()
+	t.Logf("%s leads after %v", leader.NodeName, took)
+	spec := r.stored(t).Spec
+	if renewed == nil || spec.AcquireTime == nil {
+		t.Fatalf("the Lease is %+v", spec)
+	}
+	if waited := spec.AcquireTime.Sub(renewed.Time); waited < long {
+		t.Errorf("a lease of %v was taken %v after it was renewed", long, waited)
+	}
+}
