@@ -6,7 +6,8 @@ import { h, isolated } from './dom.js';
 import * as format from './format.js';
 import { frame } from './job-columns.js';
 import { JobPart } from './job-part.js';
-import { describe, remarks } from './schedule-words.js';
+import { remarks } from './schedule-remarks.js';
+import { describe } from './schedule-words.js';
 import { store } from './store.js';
 
 const shown = 6;

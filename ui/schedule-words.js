@@ -1,5 +1,5 @@
-// A schedule in words, and what may be wrong with it. The agent alone decides when a job
-// fires; what is said here is for people and leaves out what it does not understand.
+// A schedule in words. The agent alone decides when a job fires; what is said here is for
+// people and leaves out what it does not understand.
 
 const monthNames = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
@@ -37,9 +37,9 @@ export function fields(schedule) {
 }
 
 /** @param {string} field */
-const any = (field) => field === '*' || field === '?';
+export const any = (field) => field === '*' || field === '?';
 /** @param {string} field */
-const number = (field) => (/^\d+$/.test(field) ? Number(field) : null);
+export const number = (field) => (/^\d+$/.test(field) ? Number(field) : null);
 /** @param {number} n */
 const two = (n) => String(n).padStart(2, '0');
 
@@ -79,7 +79,7 @@ function ordinal(n) {
 }
 
 /** @param {string} value */
-function monthName(value) {
+export function monthName(value) {
   const n = number(value);
   const found = n === null ? monthNames.find((month) => month.slice(0, 3).toLowerCase() === value.toLowerCase()) : monthNames[n - 1];
   return found ?? value;
@@ -157,8 +157,9 @@ function timeWords(f) {
  * A schedule in words, '' for one that is not understood.
  * @param {string} schedule
  * @param {string} zone
+ * @param {boolean} [either] one of the two day fields is enough
  */
-export function describe(schedule, zone) {
+export function describe(schedule, zone, either) {
   const text = schedule.trim();
   if (text === '@reboot') {
     return 'Once, when the agent starts.';
@@ -177,7 +178,7 @@ export function describe(schedule, zone) {
     parts.push(`on ${words(f.weekday, dayName, 'day of the week')}`);
   }
   if (dated) {
-    parts.push(`${any(f.weekday) ? 'on' : 'restricted to'} day ${words(f.day, dateName, 'day')} of the month`.replace('day the', 'the').replace('day every', 'every'));
+    parts.push(`${any(f.weekday) ? 'on' : either ? 'or on' : 'restricted to'} day ${words(f.day, dateName, 'day')} of the month`.replace('day the', 'the').replace('day every', 'every'));
   }
   if (!any(f.month)) {
     parts.push(`in ${words(f.month, monthName, 'month')}`);
@@ -187,40 +188,4 @@ export function describe(schedule, zone) {
   }
   const sentence = parts.join(' ').replace('of the month in', 'of');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}, ${zone === 'local' ? "the agent's local time" : zone}.`;
-}
-
-/** @type {Record<number, number>} */
-const longest = { 2: 29, 4: 30, 6: 30, 9: 30, 11: 30 };
-
-/**
- * What a person may want to know of a schedule before it surprises.
- * @param {string} schedule
- * @param {string} zone
- * @returns {string[]}
- */
-export function remarks(schedule, zone) {
-  const f = fields(schedule);
-  if (!f) {
-    return [];
-  }
-  const list = [];
-  const [day, month] = [number(f.day), number(f.month)];
-  if (day !== null && month !== null && day > (longest[month] ?? 31)) {
-    list.push(`There is no ${monthName(f.month)} ${day}: this never fires.`);
-  } else if (day === 29 && month === 2) {
-    list.push('This fires in leap years only.');
-  } else if (day !== null && day > 28 && any(f.month)) {
-    list.push(`Months without a day ${day} are left out.`);
-  }
-  if (!any(f.day) && !any(f.weekday)) {
-    list.push('Day of the month and day of the week are both restricted: whether either or both must match is up to dayMatch.');
-  }
-  const hour = number(f.hour);
-  if (zone !== 'UTC' && hour !== null && hour <= 3) {
-    list.push('Where clocks change at night, an hour that is left out moves the firing to right after it, and one that is repeated fires once.');
-  }
-  if (number(f.minute) === 0 && number(f.second) === 0 && (hour === 0 || any(f.hour))) {
-    list.push('Many jobs start at the full hour: another minute may be calmer.');
-  }
-  return list;
 }

@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { load } from "./load.js";
 
-const { describe, remarks } = await load("schedule-words.js");
+const { describe } = await load("schedule-words.js");
+const { rare, remarks } = await load("schedule-remarks.js");
 
 const words = {
   "* * * * *": "Every minute, UTC.",
@@ -29,6 +30,11 @@ for (const [schedule, want] of Object.entries(words)) {
   test(schedule, () => assert.equal(describe(schedule, "UTC"), want));
 }
 
+test("either day is enough, or both must match", () => {
+  assert.equal(describe("0 0 13 * 5", "UTC", true), "At 00:00 on Friday or on day 13 of the month, UTC.");
+  assert.equal(describe("0 0 13 * 5", "UTC", false), "At 00:00 on Friday restricted to day 13 of the month, UTC.");
+});
+
 const surprises = {
   "0 0 30 2 *": /never fires/,
   "0 0 31 4 *": /never fires/,
@@ -45,4 +51,12 @@ test("clocks change in zones that have them", () => {
   assert.match(remarks("30 2 * * *", "Europe/Berlin").join(), /Where clocks change/);
   assert.deepEqual(remarks("30 2 * * *", "UTC"), []);
   assert.deepEqual(remarks("@reboot", "UTC"), []);
+});
+
+test("what is left out", () => {
+  assert.match(rare("0 0 29 2 *"), /leap years/);
+  assert.match(rare("0 0 30 * *"), /without a day 30/);
+  for (const schedule of ["0 0 28 * *", "0 0 31 12 *", "@daily", "nonsense", ""]) {
+    assert.equal(rare(schedule), "");
+  }
 });
