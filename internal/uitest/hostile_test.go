@@ -25,6 +25,7 @@ func TestHostileText(t *testing.T) {
 		printf 'from \342\200\256right to left\342\200\254 back\n'
 		printf 'zero\000byte bad \377 byte\rreturn\n'
 		printf '\033[38;5;208morange\033[0m\033[4munder\033[24m\n'
+		printf '\033]8;;javascript:alert(4)\033\\a link\033]8;;\033\\ that is none\n'
 		printf 'end of it\n'; ` + g.wait()})
 	n := alone(t, jobs...)
 	p := open(t, n, browser.Options{})
@@ -52,13 +53,16 @@ func TestHostileText(t *testing.T) {
 
 	p.Click(row("print"))
 	p.Click(button(drawer, "run-button"))
-	p.SeeText(logView, attack, "red bold", "moved", "right to left", "end of it", "orange")
+	p.SeeText(logView, attack, "red bold", "moved", "right to left", "end of it", "orange", "a link that is none")
 	unharmed("the log")
 	shown := p.Text(logView)
-	for _, left := range []string{"[31m", "[0m", "[2J", "\x1b", "[38;5;208m"} {
+	for _, left := range []string{"[31m", "[0m", "[2J", "\x1b", "[38;5;208m", "8;;", "alert(4)"} {
 		if strings.Contains(shown, left) {
 			t.Errorf("the log shows %q of an escape sequence: %q", left, shown)
 		}
+	}
+	if links := browser.Eval[int](p, `all('[data-testid=log-view] a[href]').length`); links > 0 {
+		t.Errorf("the log has %d links", links)
 	}
 	// Colours are shown, by classes or by style, on the words that have them.
 	p.Await("red is not the colour of the rest", `(() => {
