@@ -163,7 +163,7 @@ func (t *Tally) explainDenial(v *Verdict, granted int, votes map[string]int, tak
 	if taken == 0 {
 		refusal, n := t.mostFrequent(Refusal.Final)
 		v.Code = string(refusal)
-		v.Reason = fmt.Sprintf("no majority can be had: %d of %d nodes %s", n, t.n, refusal.Text())
+		v.Reason = fmt.Sprintf("no majority can be had: %d of %d nodes %s%s", n, t.n, refusal.Text(), t.refusers(refusal))
 		return
 	}
 	holder := v.HolderID
@@ -194,11 +194,31 @@ func (t *Tally) explainPending(v *Verdict, granted int) {
 	v.Reason = fmt.Sprintf("%d of %d votes so far, %d are needed", granted, t.n, Quorum(t.n))
 	if refusal, n := t.mostFrequent(func(Refusal) bool { return true }); n > 0 {
 		v.Code = string(refusal)
-		v.Reason += fmt.Sprintf("; %d %s", n, refusal.Text())
+		v.Reason += fmt.Sprintf("; %d %s%s", n, refusal.Text(), t.refusers(refusal))
 	}
 	if silent := t.n - len(t.answers); silent > 0 {
 		v.Reason += fmt.Sprintf("; no answer from %d", silent)
 	}
+}
+
+// refusers names the voters with a refusal, in brackets: somebody has to look there. What
+// came of a vote that another process has got is no fault of theirs.
+func (t *Tally) refusers(refusal Refusal) string {
+	if refusal == RefusedTaken {
+		return ""
+	}
+	var names []string
+	for _, c := range t.answers {
+		if c.answer.Refusal == refusal {
+			names = append(names, cmp.Or(c.voter.NodeName, c.voter.Host))
+		}
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + listed(names) + ")"
 }
 
 // mostFrequent returns the refusal given most often among those that count, the first

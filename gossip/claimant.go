@@ -277,12 +277,23 @@ func (m *Manager) conclude(c *claim) []election.Verdict {
 	return verdicts
 }
 
+// unstoredEvery is how often votes that can't be stored are logged.
+const unstoredEvery = time.Minute
+
 // vote lets this node's voter answer, for itself or a peer.
 func (m *Manager) vote(c election.VoterContext, r election.ClaimRequest) []election.Answer {
 	m.registry.signs.note(r.InstanceID, time.Now())
+	before := m.voter.unstored()
 	answers, ran, err := m.voter.judge(c, r)
-	if err != nil {
-		m.log.Error("votes could not be made durable; the claim is denied", "error", err)
+	switch {
+	case err != nil:
+		// Claims are repeated many times a second.
+		if more, ok := m.unstored.allow(time.Now(), unstoredEvery); ok {
+			m.log.Error("votes can't be stored: this node votes for nobody until they can", "error", err, "more", more)
+		}
+	case before != nil && m.voter.unstored() == nil:
+		m.unstored.reset()
+		m.log.Info("votes are stored again")
 	}
 	if ran {
 		m.table.refresh()

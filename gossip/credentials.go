@@ -27,6 +27,8 @@ type material struct {
 	cert tls.Certificate
 	pool *x509.CertPool
 	sum  [sha256.Size]byte // over the three files
+	// poolEnds is when the first of the authorities ends.
+	poolEnds time.Time
 }
 
 // credentials holds the newest good material of three files. Files that are half
@@ -37,6 +39,7 @@ type credentials struct {
 	mu      sync.Mutex // one refresh at a time
 	badSum  [sha256.Size]byte
 	current atomic.Pointer[material]
+	problem atomic.Pointer[error] // why the files as they are can't be used; nil: they are in use
 }
 
 // load reads the files for the first time.
@@ -58,13 +61,14 @@ func (c *credentials) load() error {
 // get returns the newest good material.
 func (c *credentials) get() *material { return c.current.Load() }
 
-// expiry returns when this node's own certificate ends; zero if none is loaded.
-func (c *credentials) expiry() time.Time {
+// expiry returns when this node's own certificate ends, and when the first of the
+// authorities that it trusts does; zero if none is loaded.
+func (c *credentials) expiry() (own, authority time.Time) {
 	m := c.get()
 	if m == nil || m.cert.Leaf == nil {
-		return time.Time{}
+		return time.Time{}, time.Time{}
 	}
-	return m.cert.Leaf.NotAfter
+	return m.cert.Leaf.NotAfter, m.poolEnds
 }
 
 // refresh looks at the files again and reports whether new material is in place. An
@@ -73,33 +77,56 @@ func (c *credentials) expiry() time.Time {
 func (c *credentials) refresh() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	changed, news, problem := c.look()
+	if problem == nil {
+		c.problem.Store(nil)
+		return changed, nil
+	}
+	c.problem.Store(&problem)
+	if !news {
+		return changed, nil
+	}
+	return changed, problem
+}
+
+// unused returns why the files as they were last seen can't be used; nil if they are in
+// use.
+func (c *credentials) unused() error {
+	if err := c.problem.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// look does the work of refresh. An error that was told before is no news. mu is held.
+func (c *credentials) look() (changed, news bool, err error) {
 	files, err := c.read()
 	if err != nil {
 		// Files that can't be read have no content to compare: their message stands
 		// for it, so that it too is reported once.
-		return false, c.once(sha256.Sum256([]byte(err.Error())), err)
+		return false, c.first(sha256.Sum256([]byte(err.Error()))), err
 	}
 	sum := files.sum()
 	if sum == c.get().sum {
 		c.badSum = [sha256.Size]byte{}
-		return false, nil
+		return false, false, nil
 	}
 	m, err := files.parse()
 	if err != nil {
-		return false, c.once(sum, err)
+		return false, c.first(sum), err
 	}
 	c.badSum = [sha256.Size]byte{}
 	c.current.Store(m)
-	return true, nil
+	return true, true, nil
 }
 
-// once returns err unless the newest failure had the same cause.
-func (c *credentials) once(sum [sha256.Size]byte, err error) error {
+// first reports whether the newest failure had another cause than this one.
+func (c *credentials) first(sum [sha256.Size]byte) bool {
 	if c.badSum == sum {
-		return nil
+		return false
 	}
 	c.badSum = sum
-	return err
+	return true
 }
 
 // pemFiles is the content of the three files.
@@ -177,17 +204,17 @@ func (f *pemFiles) parse() (*material, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s with %s: %w", f.paths.certFile, f.paths.keyFile, err)
 	}
-	pool, err := parsePool(f.ca)
+	pool, ends, err := parsePool(f.ca)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.paths.caFile, err)
 	}
-	return &material{cert: cert, pool: pool, sum: f.sum()}, nil
+	return &material{cert: cert, pool: pool, sum: f.sum(), poolEnds: ends}, nil
 }
 
 // parsePool is strict where x509.CertPool.AppendCertsFromPEM is not: a block cut off
-// in the middle is an error.
-func parsePool(data []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
+// in the middle is an error. It also tells when the first certificate ends.
+func parsePool(data []byte) (pool *x509.CertPool, ends time.Time, err error) {
+	pool = x509.NewCertPool()
 	n := 0
 	for {
 		block, rest := pem.Decode(data)
@@ -200,18 +227,21 @@ func parsePool(data []byte) (*x509.CertPool, error) {
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
 		pool.AddCert(cert)
+		if n == 0 || cert.NotAfter.Before(ends) {
+			ends = cert.NotAfter
+		}
 		n++
 	}
 	if bytes.Contains(data, []byte("-----BEGIN")) {
-		return nil, fmt.Errorf("a PEM block is not whole")
+		return nil, time.Time{}, fmt.Errorf("a PEM block is not whole")
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("no certificate in PEM form")
+		return nil, time.Time{}, fmt.Errorf("no certificate in PEM form")
 	}
-	return pool, nil
+	return pool, ends, nil
 }
 
 // serverConfig returns the TLS configuration of the listener. It asks for the material

@@ -218,6 +218,9 @@ func TestHalfWritten(t *testing.T) {
 		if changed, err := creds.refresh(); changed || err != nil {
 			t.Errorf("%s, looked at again: changed %v, %v", test.name, changed, err)
 		}
+		if err := creds.unused(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: not in use because of %v", test.name, err)
+		}
 		if creds.get() != good {
 			t.Fatalf("%s: the good material is gone", test.name)
 		}
@@ -226,6 +229,9 @@ func TestHalfWritten(t *testing.T) {
 		writeFile(t, creds.keyFile, key)
 		if changed, err := creds.refresh(); changed || err != nil {
 			t.Errorf("%s, put right: changed %v, %v", test.name, changed, err)
+		}
+		if err := creds.unused(); err != nil {
+			t.Errorf("%s, put right, and not in use: %v", test.name, err)
 		}
 	}
 	if err := os.Remove(creds.keyFile); err != nil {

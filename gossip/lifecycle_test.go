@@ -102,6 +102,12 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 func (l *lockedBuffer) count(text string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +145,9 @@ func TestLog(t *testing.T) {
 	c.startAll()
 	line("[WARN]", "even number of nodes")
 	line("[WARN]", "certificate is about to end")
-	if end := time.Until(a.CertificateExpiry()); end <= 0 || end > time.Hour {
-		t.Errorf("the certificate of the test ends in %v", end)
+	own, authority := a.CertificateExpiry()
+	if end := time.Until(own); end <= 0 || end > time.Hour || time.Until(authority) <= 0 {
+		t.Errorf("the certificate of the test ends in %v, its authority at %v", end, authority)
 	}
 	line("[INFO]", "this node itself", "peer=a:8443")
 	line("[INFO]", "quorum reached")

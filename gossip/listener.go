@@ -209,6 +209,13 @@ func (l *limiter) allow(now time.Time, every time.Duration) (held int, ok bool) 
 	return held, true
 }
 
+// reset lets it happen again at once.
+func (l *limiter) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.held = time.Time{}, 0
+}
+
 // httpListener hands the HTTPS connections to the HTTP server.
 type httpListener struct {
 	l    *listener

@@ -60,6 +60,7 @@ type Manager struct {
 	pushes   pushes
 	local    localState
 	expiring limiter
+	unstored limiter
 }
 
 // phase is where a Manager is in its life.
@@ -407,8 +408,9 @@ func (m *Manager) ReloadCertificates() error {
 	return nil
 }
 
-// CertificateExpiry returns when this node's own certificate ends; zero before Start.
-func (m *Manager) CertificateExpiry() time.Time { return m.creds.expiry() }
+// CertificateExpiry returns when the certificate in use of this node ends, and when the
+// first of the authorities that it trusts does; zero before Start.
+func (m *Manager) CertificateExpiry() (own, authority time.Time) { return m.creds.expiry() }
 
 // linkOf returns the link of a label, nil if there is none.
 func (m *Manager) linkOf(label string) *link {

@@ -55,7 +55,7 @@ func (m *Manager) check() {
 	if err := m.ReloadCertificates(); err != nil {
 		m.log.Warn("keeping the certificates in use", "error", err)
 	}
-	if ends := m.creds.expiry(); time.Until(ends) < expiryWarning {
+	if ends, _ := m.creds.expiry(); time.Until(ends) < expiryWarning {
 		if _, ok := m.expiring.allow(time.Now(), expiryEvery); ok {
 			m.log.Warn("this node's certificate is about to end", "at", ends.UTC().Format(time.RFC3339))
 		}

@@ -203,6 +203,11 @@ func TestLimiter(t *testing.T) {
 			t.Errorf("%d: held %d, allowed %v", i, held, ok)
 		}
 	}
+	l.allow(now.Add(21*time.Second), 10*time.Second)
+	l.reset()
+	if held, ok := l.allow(now.Add(22*time.Second), 10*time.Second); held != 0 || !ok {
+		t.Errorf("after a reset: held %d, allowed %v", held, ok)
+	}
 }
 
 // memberlist takes a member that is out of reach for failed, and not itself.

@@ -35,6 +35,9 @@ type Voter struct {
 
 	// ran is what the records of one-shots say, readable while a vote is written.
 	ran atomic.Pointer[oneShots]
+	// failure is why the newest vote could not be made durable; nil: it was, or none had
+	// to be.
+	failure atomic.Pointer[error]
 }
 
 // oneShots is what is told of the @reboot jobs of the current job set.
@@ -99,7 +102,21 @@ func (v *Voter) write(cast []election.Vote) error {
 	if len(durable) == 0 {
 		return nil
 	}
-	return v.store.Append(durable)
+	err := v.store.Append(durable)
+	if err != nil {
+		v.failure.Store(&err)
+	} else {
+		v.failure.Store(nil)
+	}
+	return err
+}
+
+// unstored returns why votes can't be made durable now; nil if they can.
+func (v *Voter) unstored() error {
+	if err := v.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // prune forgets what is old enough.
