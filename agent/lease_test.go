@@ -19,7 +19,7 @@ func TestRoomOfALease(t *testing.T) {
 // leaseholder runs an agent that leads by a lease, and has claimed a firing.
 func leaseholder(t *testing.T) *testAgent {
 	t.Helper()
-	d, err := consuldouble.Start()
+	d, err := consuldouble.Start(consuldouble.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

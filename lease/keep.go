@@ -161,7 +161,7 @@ func (m *Manager) call(ctx context.Context, name string, limit time.Duration, do
 	switch {
 	case err == nil:
 		m.cfg.Metrics.AddSample([]string{"yacron2", "lease", name}, float32((m.clock()-start).Seconds()*1000))
-	case !errors.Is(err, ErrHeld) && !errors.Is(err, ErrLost):
+	case !errors.Is(err, ErrHeld) && !errors.Is(err, ErrBarred) && !errors.Is(err, ErrLost):
 		m.cfg.Metrics.IncrCounter([]string{"yacron2", "lease", "failure"}, 1)
 	}
 	return err
@@ -301,6 +301,11 @@ func (m *Manager) observe(ctx context.Context) time.Duration {
 			if try == tries {
 				return m.cfg.Timing.Retry
 			}
+		case errors.Is(err, ErrBarred):
+			m.mu.Lock()
+			m.stale = true
+			m.mu.Unlock()
+			return m.cfg.Timing.Retry
 		default:
 			return m.failed(ctx, "acquiring the lease", err, started)
 		}

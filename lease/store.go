@@ -15,6 +15,8 @@ const ClockMargin = time.Second
 var (
 	// ErrHeld: another process was faster to acquire the record.
 	ErrHeld = errors.New("another node holds the lease")
+	// ErrBarred: the record is free, and the store lets nobody hold it for now.
+	ErrBarred = errors.New("the store keeps the lease free for now")
 	// ErrLost: this process does not hold the record any more, for certain.
 	ErrLost = errors.New("the lease is lost")
 )
@@ -22,10 +24,9 @@ var (
 // Store is one record in a coordination store, and what is kept beside it, as one
 // process uses it. All methods are safe for concurrent use, and give up when ctx ends;
 // Acquire, Renew and Release are never called by two goroutines at once. An error that
-// is neither ErrHeld nor ErrLost means that it is not known what the store did: it could
-// not be reached, did not answer in time, or refused this node's credentials. Its text
-// goes to the log and to people: it names what failed and what would be right, and no
-// secret.
+// is none of these means that it is not known what the store did: it could not be reached,
+// did not answer in time, or refused this node's credentials. Its text goes to the log and
+// to people: it names what failed and what would be right, and no secret.
 //
 // A Store keeps no goroutine once its last call has returned, unless Close ends it.
 type Store interface {
@@ -34,7 +35,8 @@ type Store interface {
 	Read(ctx context.Context) (Snapshot, error)
 	// Acquire makes this process the holder of the record, provided that it still is
 	// as seen: free, or unchanged since (of a store whose records do not end by
-	// themselves), or this process's own. It returns ErrHeld if somebody was faster.
+	// themselves), or this process's own. It returns ErrHeld if somebody was faster, and
+	// ErrBarred if the store lets nobody have it yet.
 	Acquire(ctx context.Context, seen Record) (Hold, error)
 	// Renew prolongs the hold. ErrLost means that it is over. The granted duration may
 	// differ from the one before.

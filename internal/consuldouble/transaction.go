@@ -6,6 +6,10 @@ import (
 	"net/http"
 )
 
+// maxOperations is how many operations a transaction may have. Newer servers take twice
+// as many.
+const maxOperations = 64
+
 // operation is one step of a transaction as the API takes it.
 type operation struct {
 	Verb, Key string
@@ -22,7 +26,7 @@ type failure struct {
 // transaction does all operations or none.
 func (s *Server) transaction(w http.ResponseWriter, body []byte) {
 	if len(body) > maxValue {
-		http.Error(w, "Transaction request body too large", http.StatusRequestEntityTooLarge)
+		http.Error(w, fmt.Sprintf("Request body too large, max size: %d bytes", maxValue), http.StatusRequestEntityTooLarge)
 		return
 	}
 	var asked []struct{ KV *operation }
@@ -38,7 +42,7 @@ func (s *Server) transaction(w http.ResponseWriter, body []byte) {
 	// double takes depends on an earlier one of the same transaction.
 	var failures []failure
 	for i, op := range asked {
-		what := "unknown operation"
+		what := "no operation specified"
 		if op.KV != nil {
 			what = s.refuses(op.KV)
 		}
@@ -47,36 +51,40 @@ func (s *Server) transaction(w http.ResponseWriter, body []byte) {
 		}
 	}
 	if len(failures) > 0 {
-		s.answer(w, http.StatusConflict, map[string]any{"Results": nil, "Errors": failures})
+		answer(w, http.StatusConflict, map[string]any{"Results": nil, "Errors": failures})
 		return
 	}
+	index := s.change()
 	for _, op := range asked {
 		switch op.KV.Verb {
 		case "set", "cas":
-			s.put(op.KV.Key, op.KV.Value)
+			s.put(op.KV.Key, op.KV.Value, index)
 		case "delete":
-			s.remove(op.KV.Key)
+			s.bury(op.KV.Key, index)
 		}
 	}
-	s.answer(w, http.StatusOK, map[string]any{"Results": []any{}, "Errors": nil})
+	answer(w, http.StatusOK, map[string]any{"Results": []any{}, "Errors": nil})
 }
 
 // refuses returns why the operation would fail, "" if it would not.
 func (s *Server) refuses(op *operation) string {
-	p := s.keys[op.Key]
+	if s.denied[op.Key] {
+		return "Permission denied: token with AccessorID '00000000-0000-0000-0000-000000000002' lacks permission 'key:write' on \"" + op.Key + "\""
+	}
+	p := s.state.keys[op.Key]
 	switch op.Verb {
 	case "set", "delete":
 		return ""
 	case "check-session":
 		switch {
 		case p == nil:
-			return fmt.Sprintf("failed to check session for key %q, key does not exist", op.Key)
+			return fmt.Sprintf("failed to check session, key %q is not there", op.Key)
 		case p.Session != op.Session:
 			return fmt.Sprintf("failed session check for key %q, current session %q != %q", op.Key, p.Session, op.Session)
 		}
 		return ""
 	case "cas":
-		if (p == nil) != (op.Index == 0) || p != nil && p.ModifyIndex != op.Index {
+		if !s.current(op.Key, op.Index) {
 			return fmt.Sprintf("failed to set key %q, index is stale", op.Key)
 		}
 		return ""

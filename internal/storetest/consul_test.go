@@ -14,7 +14,7 @@ import (
 // tests run. Sessions live for the shortest time that there is, 10 s.
 func onDoubleOfConsul(tb testing.TB, jobs func(testcluster.Journal) []testcluster.Job) (*world, *consuldouble.Server) {
 	tb.Helper()
-	d, err := consuldouble.Start()
+	d, err := consuldouble.Start(consuldouble.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

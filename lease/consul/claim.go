@@ -3,7 +3,10 @@ package consul
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +16,8 @@ import (
 	"github.com/yacron2/yacron2/lease"
 )
 
-// The limits of one transaction: Consul takes 64 operations and 512 KiB, in which values
-// are written in base 64.
+// The limits of one transaction: Consul takes 64 operations, newer ones 128, and 512 kB,
+// in which values are written in base 64.
 const (
 	maxOperations = 60
 	maxBytes      = 300 << 10
@@ -43,13 +46,13 @@ func (s *Store) commit(ctx context.Context, c *api.Client, fenced bool, ops ...*
 	}
 	var what []string
 	for _, e := range r.Errors {
-		if e.OpIndex == 0 && fenced {
-			return false, fmt.Errorf("%w: %s", lease.ErrLost, e.What)
-		}
-		if strings.Contains(e.What, "Permission denied") {
-			return false, s.failure(api.StatusError{Code: 403, Body: e.What})
+		if strings.Contains(e.What, "Permission denied") { // which says nothing of the hold
+			return false, s.failure(api.StatusError{Code: http.StatusForbidden, Body: e.What})
 		}
 		what = append(what, e.What)
+	}
+	if fenced && slices.ContainsFunc(r.Errors, func(e *api.TxnError) bool { return e.OpIndex == 0 }) {
+		return false, fmt.Errorf("%w: %s", lease.ErrLost, strings.Join(what, ", "))
 	}
 	s.log.Debug("a transaction was refused", "reasons", what)
 	return false, nil
@@ -65,9 +68,17 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err != nil {
 		return nil, nil, err
 	}
+	room := maxBytes
+	if mark != nil {
+		data, err := json.Marshal(mark)
+		if err != nil {
+			return nil, nil, err
+		}
+		room -= len(data)
+	}
 	b := lease.NewBatch(lease.Claimant{Token: hold.Token, Instance: s.cfg.Identity.InstanceID, Node: s.cfg.Identity.NodeName}, firings)
 	for {
-		writes, err := b.Next(floor, maxOperations, maxBytes)
+		writes, err := b.Next(floor, maxOperations, room)
 		if err == nil && len(writes) > 0 {
 			err = s.attempt(ctx, c, hold, b, writes, mark)
 		}
@@ -279,8 +290,10 @@ func (s *Store) SetMark(ctx context.Context, mark lease.Mark) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.commit(ctx, c, false, op)
-	return err
+	if done, err := s.commit(ctx, c, false, op); err != nil || done {
+		return err
+	}
+	return errors.New("consul refused to write what runs on this node")
 }
 
 // DropMarks implements lease.Store.

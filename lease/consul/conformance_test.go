@@ -2,7 +2,9 @@ package consul
 
 import (
 	"fmt"
+	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,15 +16,22 @@ import (
 	"github.com/yacron2/yacron2/lease/leasetest"
 )
 
+// doubles are the kinds of servers that the suite runs on: a Consul of today, and the
+// other end of what is documented.
+var doubles = map[string]consuldouble.Options{
+	"late":  {Expiry: consuldouble.Late},
+	"early": {Expiry: consuldouble.Early, UnknownSession: true},
+}
+
 // double is a test double of Consul, with a new record for each test.
 type double struct {
 	*consuldouble.Server
 	records atomic.Uint64
 }
 
-func newDouble(t testing.TB) *double {
+func newDouble(t testing.TB, o consuldouble.Options) *double {
 	t.Helper()
-	s, err := consuldouble.Start()
+	s, err := consuldouble.Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,31 +39,39 @@ func newDouble(t testing.TB) *double {
 	return &double{Server: s}
 }
 
-func (d *double) setup(t *testing.T) *leasetest.Setup {
-	t.Helper()
+func (d *double) setup(*testing.T) *leasetest.Setup {
 	key := fmt.Sprintf("yacron2/leader-%d", d.records.Add(1))
 	return &leasetest.Setup{
 		Backend: "consul",
 		Timing:  Timing(MinTTL),
-		Open:    opener(d.URL(), key),
+		Open:    opener(d.URL(), func(c *Config) { c.ElectionKey = key }),
 		Delete:  func(testing.TB) { d.Server.Delete(key) },
 		Revoke:  func(testing.TB) { d.Invalidate(d.Holder(key)) },
-		Kill:    func() { d.SetLeader(false) },
-		Start:   func() { d.SetLeader(true) },
+		Kill:    d.Kill,
+		Start:   d.Restart,
 		Pause:   func() { d.Stall(true) },
 		Resume:  func() { d.Stall(false) },
+		Outages: []leasetest.Outage{
+			{Begin: func() { d.SetLeader(false) }, End: func() { d.SetLeader(true) }},
+			{Begin: func() { d.RequireToken("another") }, End: func() { d.RequireToken("") }},
+			{Begin: func() {
+				d.Refuse(http.StatusTooManyRequests, "text/plain", "rate limit exceeded, try again later or against a different server")
+			}, End: d.Accept},
+			{Begin: func() {
+				d.Refuse(http.StatusOK, "text/html", "<html><body>Sign in to go on</body></html>")
+			}, End: d.Accept},
+		},
 	}
 }
 
-// opener connects processes to the record.
-func opener(address, key string) func(tb testing.TB, p leasetest.Process) leasetest.Client {
+// opener connects processes to a record.
+func opener(address string, adapt func(*Config)) func(tb testing.TB, p leasetest.Process) leasetest.Client {
 	return func(tb testing.TB, p leasetest.Process) leasetest.Client {
 		tb.Helper()
 		link := realstore.NewProxy(tb, address)
-		store, err := New(Config{
-			Identity: p.Identity, Address: link.URL(), ElectionKey: key, TTL: MinTTL, LockDelay: 0,
-			ConnectTimeout: 10 * time.Second, Logger: p.Logger,
-		})
+		cfg := Config{Identity: p.Identity, Address: link.URL(), TTL: MinTTL, ConnectTimeout: 10 * time.Second, Logger: p.Logger}
+		adapt(&cfg)
+		store, err := New(cfg)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -64,57 +81,118 @@ func opener(address, key string) func(tb testing.TB, p leasetest.Process) leaset
 
 // The double keeps Consul's documented rules; it is not Consul.
 func TestConformanceOnDouble(t *testing.T) {
-	leasetest.Run(t, newDouble(t).setup)
+	for name, o := range doubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, newDouble(t, o).setup)
+		})
+	}
 }
 
-// Whoever has a Consul runs the suite on it: YACRON2_TEST_CONSUL_ADDR is its URL, with
-// CONSUL_HTTP_TOKEN as the token where it asks for one. Keys below yacron2-test are
-// written, and removed again.
-func TestConformanceOnRealConsul(t *testing.T) {
-	address := os.Getenv("YACRON2_TEST_CONSUL_ADDR")
-	if address == "" {
+func TestManagersOnDouble(t *testing.T) {
+	for name, o := range doubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.RunManagers(t, newDouble(t, o).setup)
+		})
+	}
+}
+
+func TestFaultsOnDouble(t *testing.T) {
+	for name, o := range doubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.RunFaults(t, func(t *testing.T) *leasetest.Setup { return newDouble(t, o).setup(t) })
+		})
+	}
+}
+
+// remote is somebody's Consul.
+type remote struct {
+	address, token string
+	client         *api.Client
+}
+
+// theirs returns the Consul at YACRON2_TEST_CONSUL_ADDR, its URL, with CONSUL_HTTP_TOKEN as
+// the token where it asks for one. Keys below yacron2-test are written, and removed again.
+func theirs(t *testing.T) *remote {
+	t.Helper()
+	r := &remote{address: os.Getenv("YACRON2_TEST_CONSUL_ADDR"), token: os.Getenv("CONSUL_HTTP_TOKEN")}
+	if r.address == "" {
 		t.Skip("no Consul: set YACRON2_TEST_CONSUL_ADDR to the URL of one")
 	}
-	token := os.Getenv("CONSUL_HTTP_TOKEN")
-	client, err := api.NewClient(&api.Config{Address: address, Token: token})
-	if err != nil {
+	var err error
+	if r.client, err = api.NewClient(&api.Config{Address: r.address, Token: r.token}); err != nil {
 		t.Fatal(err)
 	}
-	var records atomic.Uint64
-	leasetest.Run(t, func(t *testing.T) *leasetest.Setup {
-		key := fmt.Sprintf("yacron2-test/%d/leader-%d", time.Now().UnixNano(), records.Add(1))
-		t.Cleanup(func() {
-			if _, err := client.KV().DeleteTree(key, nil); err != nil {
+	return r
+}
+
+// setup makes a record. Nobody ends or stops the server: the ways to it are cut or blocked
+// instead, all of them.
+func (r *remote) setup(t *testing.T) *leasetest.Setup {
+	t.Helper()
+	key := fmt.Sprintf("yacron2-test/%d/leader", time.Now().UnixNano())
+	t.Cleanup(func() {
+		for _, prefix := range []string{key, key + "-claims/"} {
+			if _, err := r.client.KV().DeleteTree(prefix, nil); err != nil {
 				t.Error(err)
 			}
-		})
-		return &leasetest.Setup{
-			Backend: "consul",
-			Timing:  Timing(MinTTL),
-			Open: func(tb testing.TB, p leasetest.Process) leasetest.Client {
-				link := realstore.NewProxy(tb, address)
-				store, err := New(Config{Identity: p.Identity, Address: link.URL(), ElectionKey: key, TTL: MinTTL,
-					Token: func() (string, error) { return token, nil }, ConnectTimeout: 10 * time.Second, Logger: p.Logger})
-				if err != nil {
-					tb.Fatal(err)
-				}
-				return leasetest.Client{Store: store, Links: []*realstore.Proxy{link}}
-			},
-			Delete: func(tb testing.TB) {
-				if _, err := client.KV().Delete(key, nil); err != nil {
-					tb.Error(err)
-				}
-			},
-			Revoke: func(tb testing.TB) {
-				pair, _, err := client.KV().Get(key, nil)
-				if err != nil || pair == nil {
-					tb.Error(pair, err)
-					return
-				}
-				if _, err := client.Session().Destroy(pair.Session, nil); err != nil {
-					tb.Error(err)
-				}
-			},
 		}
 	})
+	open := opener(r.address, func(c *Config) {
+		c.ElectionKey, c.Token = key, func() (string, error) { return r.token, nil }
+	})
+	var mu sync.Mutex
+	var links []*realstore.Proxy
+	each := func(do func(*realstore.Proxy)) func() {
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, l := range links {
+				do(l)
+			}
+		}
+	}
+	return &leasetest.Setup{
+		Backend: "consul",
+		Timing:  Timing(MinTTL),
+		Open: func(tb testing.TB, p leasetest.Process) leasetest.Client {
+			tb.Helper()
+			c := open(tb, p)
+			mu.Lock()
+			defer mu.Unlock()
+			links = append(links, c.Links...)
+			return c
+		},
+		Delete: func(tb testing.TB) {
+			tb.Helper()
+			if _, err := r.client.KV().Delete(key, nil); err != nil {
+				tb.Error(err)
+			}
+		},
+		Revoke: func(tb testing.TB) {
+			tb.Helper()
+			pair, _, err := r.client.KV().Get(key, nil)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			if pair == nil || pair.Session == "" {
+				return // its holder gave it back at the same moment
+			}
+			if _, err := r.client.Session().Destroy(pair.Session, nil); err != nil {
+				tb.Error(err)
+			}
+		},
+		Kill: each((*realstore.Proxy).Cut), Start: each((*realstore.Proxy).Heal),
+		Pause: each((*realstore.Proxy).Block), Resume: each((*realstore.Proxy).Heal),
+	}
+}
+
+// Whoever has a Consul runs the whole suite on it.
+func TestOnRealConsul(t *testing.T) {
+	r := theirs(t)
+	t.Run("conformance", func(t *testing.T) { leasetest.Run(t, r.setup) })
+	t.Run("managers", func(t *testing.T) { leasetest.RunManagers(t, r.setup) })
+	t.Run("faults", func(t *testing.T) { leasetest.RunFaults(t, r.setup) })
 }

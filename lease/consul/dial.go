@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -45,16 +46,12 @@ func (d *dialer) client() (*api.Client, error) {
 		TLSHandshakeTimeout: d.cfg.ConnectTimeout,
 		MaxIdleConnsPerHost: 4,
 	}
-	// An empty configuration, not the default one: what an operator has in the
-	// environment for other programs must not decide here.
 	c, err := api.NewClient(&api.Config{
-		Address:    strings.TrimPrefix(strings.TrimPrefix(d.cfg.Address, "https://"), "http://"),
-		Scheme:     scheme(d.cfg.Address),
+		Address:    strings.TrimSuffix(d.cfg.Address, "/"),
+		Scheme:     scheme(d.cfg.Address), // else CONSUL_HTTP_SSL may decide
 		Datacenter: d.cfg.Datacenter,
-		Namespace:  d.cfg.Namespace,
-		Partition:  d.cfg.Partition,
-		Token:      m.Secret,
-		HttpClient: &http.Client{Transport: transport},
+		Token:      "-", // else a file that the environment names is read
+		HttpClient: &http.Client{Transport: &exact{cfg: d.cfg, token: m.Secret, next: transport}, CheckRedirect: noRedirect},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("consul: %w", err)
@@ -62,6 +59,43 @@ func (d *dialer) client() (*api.Client, error) {
 	d.current, d.transport, d.used = c, transport, m
 	return c, nil
 }
+
+// exact makes requests say what the configuration says. Where that is silent, the client
+// takes token, namespace and partition from the environment, in which an operator may
+// have those of other programs.
+type exact struct {
+	cfg   *Config
+	token string
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (e *exact) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Del("X-Consul-Token")
+	if e.token != "" {
+		r.Header.Set("X-Consul-Token", e.token)
+	}
+	query := r.URL.Query()
+	for name, value := range map[string]string{"ns": e.cfg.Namespace, "partition": e.cfg.Partition} {
+		if query.Del(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	r.URL.RawQuery = query.Encode()
+	answer, err := e.next.RoundTrip(r)
+	if err == nil && answer.StatusCode == http.StatusOK && !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") {
+		_ = answer.Body.Close()
+		return nil, errNotConsul
+	}
+	return answer, err
+}
+
+// errNotConsul: the client would take any page with the word true in it for a yes.
+var errNotConsul = errors.New("something else than Consul answers there, with a page")
+
+// noRedirect keeps the token from going where Consul's address does not point.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func scheme(address string) string {
 	if strings.HasPrefix(address, "https://") {
@@ -97,18 +131,55 @@ func (d *dialer) close() {
 	}
 }
 
+// The client tells of some answers only by these texts: of a transaction without the
+// status, of a session without what Consul said.
+const (
+	failedRequest  = "Failed request:"
+	unexpectedCode = "Unexpected response code: "
+)
+
+// refusal is what an error tells of an answer, 0 and false if there was none.
+func refusal(err error) (code int, answered bool) {
+	if status := (api.StatusError{}); errors.As(err, &status) {
+		return status.Code, true
+	}
+	text := err.Error()
+	if digits, ok := strings.CutPrefix(text, unexpectedCode); ok {
+		code, _ = strconv.Atoi(strings.TrimSpace(digits)) // 0 is as good as any
+		return code, true
+	}
+	return 0, strings.HasPrefix(text, failedRequest)
+}
+
 // failure puts an error into words: what happened, where, and what would help.
 func (s *Store) failure(err error) error {
-	var status api.StatusError
+	code, answered := refusal(err)
+	text := oneLine(strings.TrimPrefix(err.Error(), failedRequest))
+	at := "consul at " + s.cfg.Address
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer in time from Consul at %s: %w", s.cfg.Address, context.DeadlineExceeded)
-	case !errors.As(err, &status):
-		return fmt.Errorf("consul at %s cannot be reached: %w", s.cfg.Address, err)
-	case status.Code == http.StatusForbidden:
-		return fmt.Errorf("consul refuses this node's token: its policy needs key_prefix %q and session_prefix \"\" with write: %w", s.key, err)
-	case strings.Contains(status.Body, "No cluster leader"):
-		return fmt.Errorf("consul has no cluster leader at the moment: %w", err)
+		return fmt.Errorf("no answer in time from %s: %w", at, context.DeadlineExceeded)
+	case errors.Is(err, errNotConsul):
+		return fmt.Errorf("%s: %w", at, errNotConsul)
+	case !answered:
+		return fmt.Errorf("%s cannot be reached: %w", at, err)
+	case code == http.StatusForbidden, strings.Contains(text, "Permission denied"), strings.Contains(text, "ACL not found"):
+		return fmt.Errorf("%s refuses this node's token: its policy needs key_prefix %q and session_prefix \"\" with write: %s", at, s.key, text)
+	case strings.Contains(text, "No cluster leader"):
+		return fmt.Errorf("%s has no cluster leader at the moment: %s", at, text)
+	case code == http.StatusTooManyRequests, strings.Contains(text, "rate limit exceeded"):
+		return fmt.Errorf("%s limits its requests and has had too many: %s", at, text)
 	}
-	return fmt.Errorf("consul: %w", err)
+	return fmt.Errorf("%s refused a request: %s", at, text)
+}
+
+// oneLine cuts the text of a server, or of something in front of it, to what fits in a
+// log.
+func oneLine(text string) string {
+	const most = 300
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
 }

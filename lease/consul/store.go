@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,6 +72,8 @@ type Store struct {
 	key    string
 	dialer dialer
 
+	blocking time.Duration // how long a question for changes may wait
+
 	mu      sync.Mutex
 	session string // of this process; "": none yet
 	trying  bool   // an acquiring write of the session may have been made
@@ -106,7 +109,7 @@ func New(cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = hclog.NewNullLogger()
 	}
-	s := &Store{cfg: cfg, log: cfg.Logger.Named("consul"), key: cfg.ElectionKey}
+	s := &Store{cfg: cfg, log: cfg.Logger.Named("consul"), key: cfg.ElectionKey, blocking: blocking}
 	s.dialer.cfg = &s.cfg
 	if _, err := s.dialer.client(); err != nil {
 		return nil, err
@@ -214,8 +217,7 @@ func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, err
 		return lease.Hold{}, s.failure(err)
 	}
 	if !ok {
-		s.refused(ctx, c)
-		return lease.Hold{}, lease.ErrHeld
+		return lease.Hold{}, s.refused(ctx, c)
 	}
 	pair, _, err := c.KV().Get(s.key, consistent(ctx))
 	switch {
@@ -241,16 +243,23 @@ func sessionOf(hold lease.Hold) string {
 	return id
 }
 
-// refused says why a free key could not be locked, once.
-func (s *Store) refused(ctx context.Context, c *api.Client) {
+// refused tells why a key could not be locked, and logs it once if it is free: then Consul
+// keeps it so for the lock delay, of which nobody is told how much is left.
+func (s *Store) refused(ctx context.Context, c *api.Client) error {
 	pair, _, err := c.KV().Get(s.key, consistent(ctx))
+	switch {
+	case err != nil:
+		return s.failure(err)
+	case pair != nil && pair.Session != "":
+		return lease.ErrHeld
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || pair == nil || pair.Session != "" || s.delayed {
-		return
+	if !s.delayed {
+		s.delayed = true
+		s.log.Info("Consul keeps the key free for the lock delay after a session that was invalidated", "key", s.key, "lock-delay", s.cfg.LockDelay)
 	}
-	s.delayed = true
-	s.log.Info("Consul keeps the key free for the lock delay after a session that was invalidated", "key", s.key, "lock-delay", s.cfg.LockDelay)
+	return lease.ErrBarred
 }
 
 // openSession returns a session that has not held the record: this process's, renewed as
@@ -307,9 +316,10 @@ func (s *Store) forget(ctx context.Context, c *api.Client) error {
 	return s.destroy(ctx, c, id)
 }
 
-// destroy ends the session.
+// destroy ends the session. Where there are access lists, older servers take one that has
+// ended already for an error.
 func (s *Store) destroy(ctx context.Context, c *api.Client, id string) error {
-	if _, err := c.Session().Destroy(id, writing(ctx)); err != nil {
+	if _, err := c.Session().Destroy(id, writing(ctx)); err != nil && !strings.Contains(err.Error(), "Unknown session") {
 		return s.failure(err)
 	}
 	s.mu.Lock()

@@ -14,25 +14,39 @@ func RunFaults(t *testing.T, n New) {
 		{"StorePaused", testPaused},
 		{"RecordDeleted", func(t *testing.T, s *Setup) { testHarmed(t, s, s.Delete) }},
 		{"SessionRevoked", testSessionRevoked},
+		{"StoreRefuses", testRefusing},
 	})
 }
 
 // The store is gone for longer than a lease: nobody leads, nobody skips a PreferLeader
 // job, and when it is back one node leads.
-func testKilled(t *testing.T, s *Setup) { testOutage(t, s, s.Kill, s.Start) }
+func testKilled(t *testing.T, s *Setup) {
+	o := Outage{Begin: s.Kill, End: s.Start}
+	testOutages(t, s, []Outage{o, o})
+}
 
 // The store stands still for as long: that looks to its clients like an answer that may
 // come any moment.
-func testPaused(t *testing.T, s *Setup) { testOutage(t, s, s.Pause, s.Resume) }
+func testPaused(t *testing.T, s *Setup) {
+	o := Outage{Begin: s.Pause, End: s.Resume}
+	testOutages(t, s, []Outage{o, o})
+}
 
-func testOutage(t *testing.T, s *Setup, begin, end func()) {
+// The store is there and does not serve, in ways of its own.
+func testRefusing(t *testing.T, s *Setup) {
+	if len(s.Outages) > 0 { // else the store has no such ways
+		testOutages(t, s, s.Outages)
+	}
+}
+
+func testOutages(t *testing.T, s *Setup, outages []Outage) {
 	c := Start(t, s, 3, nil)
-	for range 2 {
+	for _, o := range outages {
 		c.AwaitLeader()
 		c.AwaitFirings()
-		begin()
+		o.Begin()
 		c.AwaitNone(c.Nodes...)
-		end()
+		o.End()
 		leader, took := c.AwaitLeader()
 		t.Logf("%s leads %v after the store is back; the lease lasts %v", leader.NodeName, took, s.Timing.Duration)
 		c.AwaitFirings()

@@ -30,7 +30,13 @@ type Setup struct {
 	// Kill ends the store's processes, Start starts them on the same data, Pause and
 	// Resume stop and continue them. Only RunFaults needs them.
 	Kill, Start, Pause, Resume func()
+	// Outages are further ways in which the store can be of no use for a while;
+	// RunFaults goes through them.
+	Outages []Outage
 }
+
+// Outage is one way in which a store can be of no use for a while.
+type Outage struct{ Begin, End func() }
 
 // Process is one process that takes part.
 type Process struct {
