@@ -151,8 +151,8 @@ func appendFields(out []byte, j *scheduler.JobStatus, now time.Time) []byte {
 		out = strconv.AppendInt(out, int64(pid), 10)
 	}
 	out = append(out, `],"scheduled_in":`...)
-	if in := scheduledIn(*j, now); in != nil {
-		out = appendNumber(out, *in)
+	if in, ok := untilNext(j, now); ok {
+		out = appendNumber(out, in)
 	} else {
 		out = append(out, "null"...)
 	}

@@ -55,7 +55,7 @@ func jobStatus(j scheduler.JobStatus, now time.Time) api.JobStatus {
 	case j.Job.Schedule.Reboot():
 		s.Reboot = true
 	default:
-		s.ScheduledIn = scheduledIn(j, now)
+		s.ScheduledIn = scheduledIn(&j, now)
 	}
 	if j.Pause != nil {
 		s.Paused = new(apiPause(*j.Pause))
@@ -63,13 +63,21 @@ func jobStatus(j scheduler.JobStatus, now time.Time) api.JobStatus {
 	return s
 }
 
-// scheduledIn is the time to the next firing in seconds; nil while the job runs, is
-// disabled, or has none.
-func scheduledIn(j scheduler.JobStatus, now time.Time) *float64 {
+// untilNext is the time to the next firing in seconds; there is none while the job runs,
+// is disabled, or never fires again.
+func untilNext(j *scheduler.JobStatus, now time.Time) (seconds float64, ok bool) {
 	if j.Running || !j.Job.Enabled || j.NextAt.IsZero() {
-		return nil
+		return 0, false
 	}
-	return new(max(j.NextAt.Sub(now), 0).Seconds())
+	return max(j.NextAt.Sub(now), 0).Seconds(), true
+}
+
+// scheduledIn is untilNext in its wire form.
+func scheduledIn(j *scheduler.JobStatus, now time.Time) *float64 {
+	if in, ok := untilNext(j, now); ok {
+		return &in
+	}
+	return nil
 }
 
 // job tells of one job what jobs tells of all.
@@ -94,7 +102,7 @@ func apiJob(j scheduler.JobStatus, now time.Time, elect bool, view *election.Vie
 		Timezone:      api.NullString(j.Job.Timezone),
 		Running:       j.Running,
 		PIDs:          append([]int{}, j.PIDs...),
-		ScheduledIn:   scheduledIn(j, now),
+		ScheduledIn:   scheduledIn(&j, now),
 		History:       []api.HistoryEntry{},
 	}
 	runs := history.RecentRuns(j.Job.Name, shownHistory)
@@ -137,13 +145,21 @@ func commandText(c scheduler.Command) string {
 	return c.Line
 }
 
-// duration is how long a run took in seconds, nil if nothing was started or nobody
-// knows when it ended.
-func duration(r history.Run) *float64 {
+// took is how long a run took in seconds, unless nothing was started or nobody knows when
+// it ended.
+func took(r *history.Run) (seconds float64, ok bool) {
 	if r.StartedAt.IsZero() || r.Outcome == history.Lost {
-		return nil
+		return 0, false
 	}
-	return new(max(r.FinishedAt.Sub(r.StartedAt), 0).Seconds())
+	return max(r.FinishedAt.Sub(r.StartedAt), 0).Seconds(), true
+}
+
+// duration is took in its wire form.
+func duration(r history.Run) *float64 {
+	if seconds, ok := took(&r); ok {
+		return &seconds
+	}
+	return nil
 }
 
 func apiRun(r history.Run) api.Run {

@@ -27,13 +27,12 @@ func (a *httpAPI) metrics(w http.ResponseWriter, r *http.Request) {
 func (a *httpAPI) scrape(format exposition.Format) ([]byte, error) {
 	a.scraper.mu.Lock()
 	defer a.scraper.mu.Unlock()
-	families, err := a.page.Gather()
+	body, err := a.page.append(make([]byte, 0, a.scraper.size+a.scraper.size/8), format)
 	if err != nil {
 		// A part that fails does not take the others with it.
 		a.page.problems.Inc()
 		a.log.Error("some metrics are left out", "error", err)
 	}
-	body, err := exposition.Append(make([]byte, 0, a.scraper.size+a.scraper.size/8), format, families)
 	a.scraper.size = len(body)
-	return body, err
+	return body, nil
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type metrics struct {
 	mu          sync.Mutex // guards what follows, and is never held over a call
 	bounds      []float64  // of the histograms of run times
 	jobs        map[string]*jobCounts
+	sorted      []*jobCounts // the same by name; replaced as a whole
+	applied     uint64       // configurations that jobs and bounds have followed
 	quorate     bool
 	leading     bool
 	transitions struct{ quorum, leader float64 }
@@ -126,12 +129,7 @@ func (a *Agent) expose(reports reportCounts) error {
 }
 
 // page is what a scrape shows.
-func (a *Agent) page() *page {
-	return &page{metrics: a.counts, states: a.dispatcher.Jobs, paused: func(job string) bool {
-		p, ok := a.history.Pause(job)
-		return ok && p.Active(time.Now())
-	}}
-}
+func (a *Agent) page() *page { return &page{metrics: a.counts, states: a.dispatcher.Jobs} }
 
 // takeProcess takes over what libraries count for the whole process.
 func (m *metrics) takeProcess() error {
@@ -236,17 +234,26 @@ func (m *metrics) apply(cfg *config.Config, running func(job string) bool) {
 		names = append(names, name)
 	}
 	m.mu.Unlock()
-	gone := slices.DeleteFunc(names, func(name string) bool { return configured[name] || running(name) })
+	for _, name := range names {
+		configured[name] = configured[name] || running(name)
+	}
+	order := slices.Sorted(maps.Keys(configured))
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, name := range gone {
-		delete(m.jobs, name)
-	}
-	for name := range configured {
-		if m.jobs[name] == nil {
-			m.jobs[name] = newJobCounts(name, len(bounds))
+	m.applied++
+	m.sorted = make([]*jobCounts, 0, len(order))
+	for _, name := range order {
+		counts := m.jobs[name]
+		switch {
+		case !configured[name]:
+			delete(m.jobs, name)
+			continue
+		case counts == nil:
+			counts = newJobCounts(name, len(bounds))
+			m.jobs[name] = counts
 		}
+		m.sorted = append(m.sorted, counts)
 	}
 	if !slices.Equal(bounds, m.bounds) {
 		m.bounds = bounds
@@ -254,6 +261,41 @@ func (m *metrics) apply(cfg *config.Config, running func(job string) bool) {
 			counts.forgetDurations(len(bounds))
 		}
 	}
+}
+
+// countsChunk is how many jobs are copied in one go: an event must not wait for thousands.
+const countsChunk = 256
+
+// snapshot copies what is counted of each job, in the order of their names, and the bounds
+// of their histograms.
+func (m *metrics) snapshot() (jobs []jobCounts, bounds []float64) {
+	for {
+		if jobs, bounds, ok := m.trySnapshot(); ok {
+			return jobs, bounds
+		}
+	}
+}
+
+// trySnapshot fails if a configuration is applied meanwhile.
+func (m *metrics) trySnapshot() (jobs []jobCounts, bounds []float64, ok bool) {
+	m.mu.Lock()
+	order, bounds, applied := m.sorted, m.bounds, m.applied
+	m.mu.Unlock()
+	c := copies{jobs: make([]jobCounts, 0, len(order)), buckets: make([]uint64, 0, len(order)*len(bounds))}
+	for chunk := range slices.Chunk(order, countsChunk) {
+		m.mu.Lock()
+		ok := m.applied == applied
+		for _, counts := range chunk {
+			if ok {
+				c.add(counts)
+			}
+		}
+		m.mu.Unlock()
+		if !ok {
+			return nil, nil, false
+		}
+	}
+	return c.jobs, bounds, true
 }
 
 // recall takes the newest success and failure of each job from a history that outlived

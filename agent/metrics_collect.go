@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/election"
@@ -111,6 +112,10 @@ func (c *catalog) all() []series {
 		c.clusterEnabled, c.leaderTransitions, c.quorumTransitions, c.clusterInfo, c.size, c.quorum,
 		c.quorate, c.isLeader, c.leaderInfo, c.conflict, c.peers, c.skew,
 	}
+}
+
+func label(name, value string) *dto.LabelPair {
+	return &dto.LabelPair{Name: proto.String(name), Value: proto.String(value)}
 }
 
 // sample is one metric; its labels are in the order of their names.

@@ -1,12 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/proto"
-
+	"github.com/yacron2/yacron2/internal/exposition"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
 )
@@ -16,13 +15,13 @@ var countedOutcomes = [...]history.Outcome{history.Cancelled, history.Failure, h
 
 // jobCounts is what is counted of one job.
 type jobCounts struct {
-	label *dto.LabelPair // job_name, shared by many samples
+	label exposition.Labels // job_name, shared by many samples; never changed
 
 	runs          [len(countedOutcomes)]uint64
 	retries       uint64
 	permanent     uint64 // failures without a retry left
 	startFailures uint64
-	missed        map[string]uint64 // by code
+	missed        []missedCount // by code, in the order of the codes
 
 	buckets  []uint64 // runs up to each bound, and above the one before
 	timed    uint64
@@ -31,14 +30,16 @@ type jobCounts struct {
 	lastSuccess, lastFailure time.Time
 }
 
-func newJobCounts(name string, bounds int) *jobCounts {
-	c := &jobCounts{label: label("job_name", name)}
-	c.forgetDurations(bounds)
-	return c
+// missedCount counts firings that were missed for one reason.
+type missedCount struct {
+	code string
+	n    uint64
 }
 
-func label(name, value string) *dto.LabelPair {
-	return &dto.LabelPair{Name: proto.String(name), Value: proto.String(value)}
+func newJobCounts(name string, bounds int) *jobCounts {
+	c := &jobCounts{label: exposition.AppendLabel(nil, "job_name", name)}
+	c.forgetDurations(bounds)
+	return c
 }
 
 // forgetDurations begins the histogram anew.
@@ -64,10 +65,11 @@ func (c *jobCounts) observe(e scheduler.Event, bounds []float64) {
 			c.permanent++
 		}
 	case scheduler.FiringMissed:
-		if c.missed == nil {
-			c.missed = make(map[string]uint64)
+		i, found := slices.BinarySearchFunc(c.missed, e.Missed.Code, func(m missedCount, code string) int { return cmp.Compare(m.code, code) })
+		if !found {
+			c.missed = slices.Insert(c.missed, i, missedCount{code: e.Missed.Code})
 		}
-		c.missed[e.Missed.Code]++
+		c.missed[i].n++
 	}
 }
 
@@ -100,4 +102,20 @@ func (c *jobCounts) remember(r history.Run) {
 	case r.Outcome == history.Failure && r.FinishedAt.After(c.lastFailure):
 		c.lastFailure = r.FinishedAt
 	}
+}
+
+// copies copies counts so that their owner may go on counting. Of a job the slices in the
+// copy are parts of arrays that all jobs share.
+type copies struct {
+	jobs    []jobCounts
+	buckets []uint64
+}
+
+func (c *copies) add(counts *jobCounts) {
+	k := *counts
+	k.missed = slices.Clone(k.missed)
+	from := len(c.buckets)
+	c.buckets = append(c.buckets, k.buckets...)
+	k.buckets = c.buckets[from:]
+	c.jobs = append(c.jobs, k)
 }

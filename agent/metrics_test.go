@@ -9,16 +9,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/yacron2/yacron2/agent/config"
 	"github.com/yacron2/yacron2/api"
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/exposition"
 	"github.com/yacron2/yacron2/scheduler"
 	"github.com/yacron2/yacron2/scheduler/history"
 )
@@ -455,16 +456,149 @@ func TestJobCounts(t *testing.T) {
 		c.observe(e, bounds)
 	}
 	got := fmt.Sprint(c.runs, c.retries, c.permanent, c.startFailures, c.missed, c.buckets, c.timed, c.duration, c.lastSuccess.Unix(), c.lastFailure.Unix())
-	want := fmt.Sprint([3]uint64{2, 2, 1}, 2, 1, 1, map[string]uint64{"late": 2, "no-quorum": 1}, []uint64{2, 1}, 4, 61.5, 1000, 1060)
+	want := fmt.Sprint([3]uint64{2, 2, 1}, 2, 1, 1, []missedCount{{"late", 2}, {"no-quorum", 1}}, []uint64{2, 1}, 4, 61.5, 1000, 1060)
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	f := jobFamily("duration_seconds", "", dto.MetricType_HISTOGRAM)
-	(&builder{}).histogram(f, c, bounds)
-	h := f.Metric[0].Histogram
-	if h.GetSampleCount() != 4 || h.Bucket[0].GetCumulativeCount() != 2 || h.Bucket[1].GetCumulativeCount() != 3 {
-		t.Errorf("histogram %v", h)
+}
+
+// What a scrape shows of jobs, to the byte.
+func TestMetricsOfJobsAsWritten(t *testing.T) {
+	m, err := newMetrics(prometheus.NewRegistry(), time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
+	odd := &scheduler.Job{Name: "od\"d\\", Enabled: true, ScheduleText: "@every \"x\"", ClusterPolicy: election.EveryNode}
+	quiet := &scheduler.Job{Name: "quiet", ScheduleText: "@reboot", ClusterPolicy: election.Leader}
+	m.apply(&config.Config{
+		Jobs: []*scheduler.Job{quiet, odd},
+		Web:  &config.Web{Metrics: config.Metrics{DurationBuckets: []float64{0.5, 60}}},
+	}, func(string) bool { return false })
+	at := time.Unix(1_700_000_000, 250_000_000)
+	last := &history.Run{Outcome: history.Failure, ExitCode: new(-9), StartedAt: at.Add(-1500 * time.Millisecond), FinishedAt: at}
+	m.observe(scheduler.Event{Kind: scheduler.RunFinished, Job: odd, Run: last, Permanent: true})
+	for _, code := range []string{"late", "doubt", "late"} {
+		m.observe(scheduler.Event{Kind: scheduler.FiringMissed, Job: odd, Missed: &history.Missed{Code: code}})
+	}
+	p := &page{metrics: m, states: func() []scheduler.JobStatus {
+		return []scheduler.JobStatus{
+			{Job: quiet, NextAt: at, Pause: &history.Pause{}},
+			{Job: odd, Instances: 2, NextAt: at, LastRun: last},
+		}
+	}}
+	text, err := p.append(nil, exposition.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "yacron2_job_") {
+			got.WriteString(strings.TrimPrefix(line, "yacron2_job_"))
+		}
+	}
+	want := strings.NewReplacer("ODD", `job_name="od\"d\\"`, "QUIET", `job_name="quiet"`).Replace(`duration_seconds_bucket{ODD,le="0.5"} 0
+duration_seconds_bucket{ODD,le="60.0"} 1
+duration_seconds_bucket{ODD,le="+Inf"} 1
+duration_seconds_sum{ODD} 1.5
+duration_seconds_count{ODD} 1
+duration_seconds_bucket{QUIET,le="0.5"} 0
+duration_seconds_bucket{QUIET,le="60.0"} 0
+duration_seconds_bucket{QUIET,le="+Inf"} 0
+duration_seconds_sum{QUIET} 0
+duration_seconds_count{QUIET} 0
+enabled{QUIET} 0
+enabled{ODD} 1
+firings_missed_total{ODD,reason="doubt"} 1
+firings_missed_total{ODD,reason="late"} 2
+info{cluster_policy="Leader",QUIET,schedule="@reboot"} 1
+info{cluster_policy="EveryNode",ODD,schedule="@every \"x\""} 1
+last_failure_timestamp_seconds{ODD} 1700000000.25
+last_run_duration_seconds{ODD} 1.5
+last_run_exit_code{ODD} -9
+last_run_success{ODD} 0
+last_run_timestamp_seconds{ODD} 1700000000.25
+next_run_timestamp_seconds{ODD} 1700000000.25
+paused{QUIET} 1
+paused{ODD} 0
+permanent_failures_total{ODD} 1
+permanent_failures_total{QUIET} 0
+retries_total{ODD} 0
+retries_total{QUIET} 0
+running{QUIET} 0
+running{ODD} 2
+runs_total{ODD,status="cancelled"} 0
+runs_total{ODD,status="failure"} 1
+runs_total{ODD,status="success"} 0
+runs_total{QUIET,status="cancelled"} 0
+runs_total{QUIET,status="failure"} 0
+runs_total{QUIET,status="success"} 0
+start_failures_total{ODD} 0
+start_failures_total{QUIET} 0
+`)
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &got, want)
+	}
+	series := allJobSeries()
+	if !slices.IsSortedFunc(series, func(a, b jobSeries) int { return strings.Compare(a.name, b.name) }) {
+		t.Error("the series of jobs are not in the order of their names")
+	}
+}
+
+// A scrape while configurations are applied shows one of them.
+func TestScrapesBesideReloads(t *testing.T) {
+	m, err := newMetrics(prometheus.NewRegistry(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(jobs, bounds int) {
+		cfg := &config.Config{Web: &config.Web{}}
+		for i := range jobs {
+			cfg.Jobs = append(cfg.Jobs, &scheduler.Job{Name: fmt.Sprintf("job-%04d", i)})
+		}
+		for i := range bounds {
+			cfg.Web.Metrics.DurationBuckets = append(cfg.Web.Metrics.DurationBuckets, float64(i+1))
+		}
+		m.apply(cfg, func(string) bool { return false })
+	}
+	apply(2*countsChunk+1, 1)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	others.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				apply(2*countsChunk+1+i%3*countsChunk, 1+i%3)
+			}
+		}
+	})
+	others.Go(func() {
+		job := &scheduler.Job{Name: "job-0300"}
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				m.observe(scheduler.Event{Kind: scheduler.RunFinished, Job: job, Run: &history.Run{
+					Outcome: history.Success, StartedAt: time.Unix(1000, 0), FinishedAt: time.Unix(1000, 500),
+				}})
+			}
+		}
+	})
+	for range 100 {
+		jobs, bounds := m.snapshot()
+		if want := (1 + len(bounds)) * countsChunk; len(jobs) != want+1 {
+			t.Errorf("%d jobs with %d bounds", len(jobs), len(bounds))
+		}
+		for _, j := range jobs {
+			if sum := slices.Concat([]uint64{0}, j.buckets); len(j.buckets) != len(bounds) || sum[1] != j.timed {
+				t.Fatalf("with %d bounds: %+v", len(bounds), j)
+			}
+		}
+	}
+	close(stop)
+	others.Wait()
 }
 
 func TestMetricsCountTransitions(t *testing.T) {

@@ -68,8 +68,17 @@ func (d *Dispatcher) Jobs() []JobStatus {
 		}
 		d.mu.Unlock()
 	}
+	var free []history.Run // for the last runs: an object for each would be most of the work
 	for i := range jobs {
-		jobs[i].LastRun = d.lastRun(jobs[i].Job.Name)
+		last, ok := d.cfg.History.LastRun(jobs[i].Job.Name)
+		if !ok {
+			continue
+		}
+		if len(free) == 0 {
+			free = make([]history.Run, min(len(jobs)-i, statusChunk))
+		}
+		free[0] = last
+		jobs[i].LastRun, free = &free[0], free[1:]
 	}
 	return jobs
 }
@@ -117,7 +126,7 @@ func (d *Dispatcher) status(e *entry) JobStatus {
 		s.NextAt = d.table.NextOf(e.job)
 	}
 	if p, ok := d.cfg.History.Pause(e.name); ok && p.Active(d.now()) {
-		s.Pause = &p
+		s.Pause = new(p) // not &p: that would be an object for each job, paused or not
 	}
 	if r := e.retry; r != nil && (r.armed || r.queued) {
 		s.Retry = &RetryStatus{Attempt: r.count + 1, Deferred: r.deferred}

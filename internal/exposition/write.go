@@ -1,37 +1,48 @@
 package exposition
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
-
-	dto "github.com/prometheus/client_model/go"
 )
 
-// Append appends families, in their order, to out. Families without samples are left
-// out. The error is that of a family of a kind that has no text form.
-func Append(out []byte, f Format, families []*dto.MetricFamily) ([]byte, error) {
-	w := writer{out: out, format: f}
-	for _, family := range families {
-		if len(family.GetMetric()) == 0 {
-			continue
-		}
-		if err := w.family(family); err != nil {
-			return w.out, err
-		}
-	}
-	if f == OpenMetrics {
-		w.out = append(w.out, "# EOF\n"...)
-	}
-	return w.out, nil
-}
+// Kind is what the samples of a family are.
+type Kind int
 
-// writer appends to a text.
-type writer struct {
+// The kinds.
+const (
+	Counter   Kind = iota
+	Gauge          // a number that goes up and down
+	Info           // always 1: what it tells is in its labels
+	Histogram      // numbers of values up to bounds
+	summary
+	untyped
+)
+
+// Writer appends families to a text, one after the other: each begins with Begin, then
+// come its samples. A family without samples leaves no trace.
+type Writer struct {
 	out    []byte
 	format Format
-	labels []byte // scratch
+
+	// Of the newest family.
+	headless bool // no sample has come yet
+	name     string
+	help     string
+	kind     Kind
+	sample   string // name of its samples, but for a suffix
+	scratch  []byte
+}
+
+// NewWriter returns a Writer that appends to out.
+func NewWriter(out []byte, f Format) *Writer { return &Writer{out: out, format: f} }
+
+// End ends the text and returns it.
+func (w *Writer) End() []byte {
+	if w.format == OpenMetrics {
+		w.out = append(w.out, "# EOF\n"...)
+	}
+	return w.out
 }
 
 const (
@@ -39,125 +50,138 @@ const (
 	infoSuffix  = "_info"
 )
 
-func (w *writer) family(family *dto.MetricFamily) error {
-	name, kind := family.GetName(), family.GetType()
-	title, typeName, sample := name, "", name
-	switch kind {
-	case dto.MetricType_COUNTER:
-		typeName = "counter"
-		if w.format == OpenMetrics {
-			title = strings.TrimSuffix(name, totalSuffix)
-			sample = title + totalSuffix
-		}
-	case dto.MetricType_GAUGE:
-		typeName = "gauge"
-		if w.format == OpenMetrics && isInfo(family) {
-			typeName, title = "info", strings.TrimSuffix(name, infoSuffix)
-		}
-	case dto.MetricType_UNTYPED:
-		typeName = "untyped"
-		if w.format == OpenMetrics {
-			typeName = "unknown"
-		}
-	case dto.MetricType_SUMMARY:
-		typeName = "summary"
-	case dto.MetricType_HISTOGRAM:
-		typeName = "histogram"
-	default:
-		return fmt.Errorf("metric %s: a %s has no text form", name, kind)
+// Begin begins a family. The name is that of the classic text: that of a counter ends in
+// _total, that of an Info in _info. A help of "" is none.
+func (w *Writer) Begin(name, help string, kind Kind) {
+	w.headless, w.name, w.help, w.kind, w.sample = true, name, help, kind, name
+	if w.format == OpenMetrics && kind == Counter {
+		w.sample = strings.TrimSuffix(name, totalSuffix) + totalSuffix
 	}
-	if help := family.GetHelp(); help != "" {
+}
+
+// head writes what stands before the samples.
+func (w *Writer) head() {
+	w.headless = false
+	title, kind := w.name, ""
+	switch w.kind {
+	case Counter:
+		kind = "counter"
+		if w.format == OpenMetrics {
+			title = strings.TrimSuffix(title, totalSuffix)
+		}
+	case Gauge:
+		kind = "gauge"
+	case Info:
+		kind = "gauge"
+		if w.format == OpenMetrics {
+			kind, title = "info", strings.TrimSuffix(title, infoSuffix)
+		}
+	case Histogram:
+		kind = "histogram"
+	case summary:
+		kind = "summary"
+	case untyped:
+		kind = "untyped"
+		if w.format == OpenMetrics {
+			kind = "unknown"
+		}
+	}
+	if w.help != "" {
 		w.out = append(append(append(w.out, "# HELP "...), title...), ' ')
-		w.escape(help, w.format == OpenMetrics)
-		w.out = append(w.out, '\n')
+		w.out = append(appendEscaped(w.out, w.help, w.format == OpenMetrics), '\n')
 	}
 	w.out = append(append(append(w.out, "# TYPE "...), title...), ' ')
-	w.out = append(append(w.out, typeName...), '\n')
-	for _, m := range family.GetMetric() {
-		w.metric(sample, kind, m)
-	}
-	return nil
+	w.out = append(append(w.out, kind...), '\n')
 }
 
-// isInfo reports whether a gauge only carries labels.
-func isInfo(family *dto.MetricFamily) bool {
-	if !strings.HasSuffix(family.GetName(), infoSuffix) {
-		return false
+// Labels is one label or more as they stand in a line: they are encoded once for all the
+// samples that have them.
+type Labels []byte
+
+// AppendLabel appends an encoded label to out, which must be empty or end in one.
+func AppendLabel(out Labels, name, value string) Labels {
+	if len(out) > 0 {
+		out = append(out, ',')
 	}
-	for _, m := range family.GetMetric() {
-		if m.GetGauge().GetValue() != 1 {
-			return false
-		}
-	}
-	return true
+	out = append(append(out, name...), `="`...)
+	return append(appendEscaped(out, value, true), '"')
 }
 
-func (w *writer) metric(name string, kind dto.MetricType, m *dto.Metric) {
-	w.labelsOf(m)
-	switch kind {
-	case dto.MetricType_COUNTER:
-		w.sample(name, "", "", "", m.GetCounter().GetValue())
-	case dto.MetricType_GAUGE:
-		w.sample(name, "", "", "", m.GetGauge().GetValue())
-	case dto.MetricType_UNTYPED:
-		w.sample(name, "", "", "", m.GetUntyped().GetValue())
-	case dto.MetricType_SUMMARY:
-		s := m.GetSummary()
-		for _, q := range s.GetQuantile() {
-			w.sample(name, "", "quantile", decimal(q.GetQuantile()), q.GetValue())
-		}
-		w.sample(name, "_sum", "", "", s.GetSampleSum())
-		w.sample(name, "_count", "", "", float64(s.GetSampleCount()))
-	case dto.MetricType_HISTOGRAM:
-		h := m.GetHistogram()
-		whole := false
-		for _, b := range h.GetBucket() {
-			w.sample(name, "_bucket", "le", decimal(b.GetUpperBound()), float64(b.GetCumulativeCount()))
-			whole = whole || math.IsInf(b.GetUpperBound(), 1)
-		}
-		if !whole {
-			w.sample(name, "_bucket", "le", "+Inf", float64(h.GetSampleCount()))
-		}
-		w.sample(name, "_sum", "", "", h.GetSampleSum())
-		w.sample(name, "_count", "", "", float64(h.GetSampleCount()))
-	}
-}
-
-// labelsOf encodes the labels of a metric, which all of its samples share.
-func (w *writer) labelsOf(m *dto.Metric) {
-	out := w.out
-	w.out = w.labels[:0]
-	for i, l := range m.GetLabel() {
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = append(append(w.out, l.GetName()...), `="`...)
-		w.escape(l.GetValue(), true)
-		w.out = append(w.out, '"')
-	}
-	w.labels, w.out = w.out, out
-}
-
-// sample writes one line; key is a label of its own, "" for none.
-func (w *writer) sample(name, suffix, key, value string, v float64) {
-	w.out = append(append(w.out, name...), suffix...)
-	if len(w.labels) > 0 || key != "" {
-		w.out = append(append(w.out, '{'), w.labels...)
-		if key != "" {
-			if len(w.labels) > 0 {
-				w.out = append(w.out, ',')
-			}
-			w.out = append(append(w.out, key...), `="`...)
-			w.out = append(append(w.out, value...), '"')
-		}
-		w.out = append(w.out, '}')
-	}
-	w.out = append(w.out, ' ')
+// Value writes one sample. Labels must be in the order of their names, here and below.
+func (w *Writer) Value(v float64, labels ...Labels) {
+	w.begin("", labels...)
 	w.out = append(appendNumber(w.out, v), '\n')
 }
 
-// escape appends text as it may stand in a line, and within quotes if quoted is set.
-func (w *writer) escape(text string, quoted bool) {
+// Count writes one sample that is a number of things.
+func (w *Writer) Count(n uint64, labels ...Labels) {
+	w.begin("", labels...)
+	w.count(n)
+}
+
+func (w *Writer) count(n uint64) {
+	if n < exact {
+		w.out = append(strconv.AppendUint(w.out, n, 10), '\n')
+	} else {
+		w.out = append(appendNumber(w.out, float64(n)), '\n')
+	}
+}
+
+// Bounds encodes the upper bounds of buckets, which must grow.
+func Bounds(bounds []float64) []Labels {
+	all := make([]Labels, len(bounds))
+	for i, b := range bounds {
+		all[i] = AppendLabel(nil, "le", decimal(b))
+	}
+	return all
+}
+
+// Buckets writes one sample of a histogram: the number of values up to each bound, of all
+// values, and their sum. The bounds are those of Bounds, without that of infinity.
+func (w *Writer) Buckets(bounds []Labels, upTo []uint64, sum float64, count uint64, labels Labels) {
+	for i, n := range upTo {
+		w.begin("_bucket", labels, bounds[i])
+		w.count(n)
+	}
+	w.begin("_bucket", labels, Labels(`le="+Inf"`))
+	w.count(count)
+	w.total(sum, count, labels)
+}
+
+// total writes the sum and the number of all values.
+func (w *Writer) total(sum float64, count uint64, labels Labels) {
+	w.begin("_sum", labels)
+	w.out = append(appendNumber(w.out, sum), '\n')
+	w.begin("_count", labels)
+	w.count(count)
+}
+
+// begin writes a line up to its number.
+func (w *Writer) begin(suffix string, labels ...Labels) {
+	if w.headless {
+		w.head()
+	}
+	out := append(append(w.out, w.sample...), suffix...)
+	first := true
+	for _, l := range labels {
+		if len(l) == 0 {
+			continue
+		}
+		if first {
+			out, first = append(out, '{'), false
+		} else {
+			out = append(out, ',')
+		}
+		out = append(out, l...)
+	}
+	if !first {
+		out = append(out, '}')
+	}
+	w.out = append(out, ' ')
+}
+
+// appendEscaped appends text as it may stand in a line, and within quotes if quoted is set.
+func appendEscaped(out []byte, text string, quoted bool) []byte {
 	from := 0
 	for i := range len(text) {
 		var escaped string
@@ -171,10 +195,10 @@ func (w *writer) escape(text string, quoted bool) {
 		default:
 			continue
 		}
-		w.out = append(append(w.out, text[from:i]...), escaped...)
+		out = append(append(out, text[from:i]...), escaped...)
 		from = i + 1
 	}
-	w.out = append(w.out, text[from:]...)
+	return append(out, text[from:]...)
 }
 
 // exact is the bound up to which every whole number has a float64 of its own.

@@ -2,8 +2,10 @@ package exposition
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
 )
 
 func labels(pairs ...string) []*dto.LabelPair {
@@ -31,6 +34,17 @@ func gauge(v float64, pairs ...string) *dto.Metric {
 
 func counter(v float64, pairs ...string) *dto.Metric {
 	return &dto.Metric{Label: labels(pairs...), Counter: &dto.Counter{Value: &v}}
+}
+
+// written is families in text.
+func written(out []byte, f Format, families ...*dto.MetricFamily) (string, error) {
+	w := NewWriter(out, f)
+	for _, family := range families {
+		if err := w.Family(family); err != nil {
+			return "", err
+		}
+	}
+	return string(w.End()), nil
 }
 
 func sampleFamilies() []*dto.MetricFamily {
@@ -104,15 +118,15 @@ h_odd_info 2
 i_count 5
 `
 
-func TestAppendText(t *testing.T) {
-	got, err := Append([]byte("before\n"), Text, sampleFamilies())
-	if err != nil || string(got) != "before\n"+wantText {
+func TestText(t *testing.T) {
+	got, err := written([]byte("before\n"), Text, sampleFamilies()...)
+	if err != nil || got != "before\n"+wantText {
 		t.Errorf("%v, got\n%s", err, got)
 	}
 }
 
-func TestAppendOpenMetrics(t *testing.T) {
-	got, err := Append(nil, OpenMetrics, sampleFamilies())
+func TestOpenMetrics(t *testing.T) {
+	got, err := written(nil, OpenMetrics, sampleFamilies()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,18 +136,100 @@ func TestAppendOpenMetrics(t *testing.T) {
 		"# HELP c_runs_total", "# HELP c_runs", "# TYPE c_runs_total", "# TYPE c_runs",
 		"untyped\nf", "unknown\nf", "i_count 5", "i_count_total 5",
 	).Replace(wantText) + "# EOF\n"
-	if string(got) != want {
+	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestAppendRefusesWhatHasNoText(t *testing.T) {
-	if _, err := Append(nil, Text, []*dto.MetricFamily{family("x", "", dto.MetricType_GAUGE_HISTOGRAM, gauge(1))}); err == nil {
+// A family that cannot be written leaves the others alone.
+func TestWhatHasNoText(t *testing.T) {
+	w := NewWriter(nil, OpenMetrics)
+	if err := w.Family(family("x", "", dto.MetricType_GAUGE_HISTOGRAM, gauge(1))); err == nil {
 		t.Error("a gauge histogram was written")
 	}
-	if got, err := Append(nil, OpenMetrics, nil); err != nil || string(got) != "# EOF\n" {
+	if err := w.Family(family("y", "", dto.MetricType_GAUGE, gauge(1))); err != nil {
+		t.Error(err)
+	}
+	if got := string(w.End()); got != "# TYPE y gauge\ny 1\n# EOF\n" {
+		t.Errorf("got %q", got)
+	}
+	if got, err := written(nil, OpenMetrics); err != nil || got != "# EOF\n" {
 		t.Errorf("nothing is %q, %v", got, err)
 	}
+}
+
+// What is written sample by sample is what families say that have the same samples.
+func TestSamplesAreThoseOfFamilies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		format := rapid.SampledFrom([]Format{Text, OpenMetrics}).Draw(t, "format")
+		value := rapid.OneOf(rapid.Float64(), rapid.Just(1.0), rapid.Just(float64(exact)))
+		count := rapid.OneOf(rapid.Uint64Max(9), rapid.Uint64())
+		bounds := slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Float64Range(0.001, 1e6), 0, 4).Draw(t, "bounds"))))
+		w := NewWriter(nil, format)
+		var all []*dto.MetricFamily
+		for i := range rapid.IntRange(0, 4).Draw(t, "families") {
+			name, help := fmt.Sprint("f", i), rapid.String().Draw(t, "help")
+			kind := rapid.SampledFrom([]Kind{Counter, Gauge, Info, Histogram}).Draw(t, "kind")
+			f := family(name, help, map[Kind]dto.MetricType{
+				Counter: dto.MetricType_COUNTER, Gauge: dto.MetricType_GAUGE, Info: dto.MetricType_GAUGE, Histogram: dto.MetricType_HISTOGRAM,
+			}[kind])
+			switch kind {
+			case Counter:
+				*f.Name += "_total"
+			case Info:
+				*f.Name += "_info"
+			}
+			w.Begin(f.GetName(), help, kind)
+			for range rapid.IntRange(0, 3).Draw(t, "samples") {
+				m := &dto.Metric{}
+				var encoded []Labels
+				for k := range rapid.IntRange(0, 3).Draw(t, "labels") {
+					label := rapid.String().Draw(t, "label")
+					m.Label = append(m.Label, labels(fmt.Sprint("l", k), label)...)
+					encoded = append(encoded, AppendLabel(nil, fmt.Sprint("l", k), label))
+				}
+				switch kind {
+				case Counter:
+					n := count.Draw(t, "n")
+					m.Counter = &dto.Counter{Value: proto.Float64(float64(n))}
+					w.Count(n, encoded...)
+				case Gauge:
+					v := value.Draw(t, "v")
+					m.Gauge = &dto.Gauge{Value: &v}
+					w.Value(v, encoded...)
+				case Info:
+					m.Gauge = &dto.Gauge{Value: proto.Float64(1)}
+					w.Value(1, encoded...)
+				case Histogram:
+					h := &dto.Histogram{SampleCount: proto.Uint64(count.Draw(t, "n")), SampleSum: proto.Float64(value.Draw(t, "sum"))}
+					upTo := make([]uint64, len(bounds))
+					for k := range bounds {
+						upTo[k] = count.Draw(t, "n")
+						h.Bucket = append(h.Bucket, &dto.Bucket{UpperBound: &bounds[k], CumulativeCount: &upTo[k]})
+					}
+					m.Histogram = h
+					w.Buckets(Bounds(bounds), upTo, h.GetSampleSum(), h.GetSampleCount(), Labels(bytes.Join(plain(encoded), []byte(","))))
+				}
+				f.Metric = append(f.Metric, m)
+			}
+			all = append(all, f)
+		}
+		want, err := written(nil, format, all...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(w.End()); got != want {
+			t.Fatalf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func plain(labels []Labels) [][]byte {
+	all := make([][]byte, len(labels))
+	for i, l := range labels {
+		all[i] = l
+	}
+	return all
 }
 
 func TestNegotiate(t *testing.T) {
@@ -170,12 +266,12 @@ func FuzzText(f *testing.F) {
 				SampleCount: &n, SampleSum: &v, Bucket: []*dto.Bucket{{UpperBound: proto.Float64(0.5), CumulativeCount: &n}},
 			}}),
 		}
-		text, err := Append(nil, Text, in)
+		text, err := written(nil, Text, in...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		parser := expfmt.NewTextParser(model.UTF8Validation)
-		out, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+		out, err := parser.TextToMetricFamilies(strings.NewReader(text))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
@@ -194,19 +290,23 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-func BenchmarkAppend(b *testing.B) {
-	var metrics []*dto.Metric
+// BenchmarkWriter writes two samples for each of 10,000 jobs.
+func BenchmarkWriter(b *testing.B) {
+	success, failure := AppendLabel(nil, "status", "success"), AppendLabel(nil, "status", "failure")
+	var jobs []Labels
 	for i := range 10_000 {
-		metrics = append(metrics, counter(float64(i), "job_name", "some-job-with-a-name", "status", "success"))
+		jobs = append(jobs, AppendLabel(nil, "job_name", fmt.Sprint("some-job-with-a-name-", i)))
 	}
-	families := []*dto.MetricFamily{family("yacron2_job_runs_total", "Runs.", dto.MetricType_COUNTER, metrics...)}
 	var out []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		var err error
-		if out, err = Append(out[:0], Text, families); err != nil {
-			b.Fatal(err)
+		w := NewWriter(out[:0], Text)
+		w.Begin("yacron2_job_runs_total", "Runs.", Counter)
+		for i, job := range jobs {
+			w.Count(uint64(i), job, success)
+			w.Count(0, job, failure)
 		}
+		out = w.End()
 	}
 	b.SetBytes(int64(len(out)))
 }
