@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/yacron2/yacron2/agent"
 	"github.com/yacron2/yacron2/agent/config"
@@ -162,6 +163,11 @@ var _ lifecycle = (*agent.Agent)(nil)
 // errAbandoned says that nobody waited for running jobs.
 var errAbandoned = errors.New("ended by a third signal: jobs that still run are left behind")
 
+// together is how soon signals to stop follow each other that were one: timeout(1) and
+// other supervisors send theirs to the process and to its group, and so does whoever
+// hands on what the terminal has sent already. No second thought is that quick.
+const together = 200 * time.Millisecond
+
 // supervise passes signals on to a started agent until it has stopped. It calls
 // stopping when the first of them asks for that.
 func supervise(a lifecycle, signals <-chan os.Signal, stopping func()) error {
@@ -184,6 +190,7 @@ func supervise(a lifecycle, signals <-chan os.Signal, stopping func()) error {
 		default:
 		}
 	}
+	last := time.Now()
 	close(reloads)
 	stopping()
 
@@ -198,9 +205,10 @@ func supervise(a lifecycle, signals <-chan os.Signal, stopping func()) error {
 		case err := <-stopped:
 			return err
 		case s := <-signals:
-			if s == syscall.SIGHUP {
+			if s == syscall.SIGHUP || time.Since(last) < together {
 				continue
 			}
+			last = time.Now()
 			if further++; further > 1 {
 				return errAbandoned
 			}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/yacron2/yacron2/agent"
@@ -203,7 +204,7 @@ func TestAgentSecondSignalCancels(t *testing.T) {
 	p.await("begun")
 	p.signal(syscall.SIGTERM)
 	p.await("stopping")
-	p.signal(syscall.SIGTERM)
+	p.signalAgain(syscall.SIGTERM)
 	if r := p.exits(exitOK); !strings.Contains(r.out, "told to end") {
 		t.Errorf("standard output has %q", r.out)
 	}
@@ -229,15 +230,22 @@ func TestAgentThirdSignalEnds(t *testing.T) {
 	t.Cleanup(func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
 	p.signal(syscall.SIGINT)
 	p.await("stopping")
-	p.signal(syscall.SIGINT)
+	p.signalAgain(syscall.SIGINT)
 	p.await("cancelling running jobs")
-	p.signal(syscall.SIGINT)
+	p.signalAgain(syscall.SIGINT)
 	if r := p.exits(exitFailed); !strings.Contains(r.err, "left behind") {
 		t.Errorf("standard error has %q", r.err)
 	}
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Errorf("the job is gone: %v", err)
 	}
+}
+
+// signalAgain sends a signal that is not taken for the one before.
+func (p *process) signalAgain(s os.Signal) {
+	p.t.Helper()
+	<-time.After(together)
+	p.signal(s)
 }
 
 // eventually waits until a condition holds.
@@ -430,39 +438,75 @@ func supervised(p *puppet, signals <-chan os.Signal) <-chan error {
 }
 
 func TestSupervise(t *testing.T) {
-	broken := errors.New("broken")
-	p, signals := newPuppet(), make(chan os.Signal)
-	ended := supervised(p, signals)
-	signals <- syscall.SIGHUP
-	<-p.reloading
-	// However many arrive meanwhile, one reload follows; and a stop waits for none.
-	for range 5 {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		p, signals := newPuppet(), make(chan os.Signal)
+		ended := supervised(p, signals)
 		signals <- syscall.SIGHUP
-	}
-	signals <- syscall.SIGTERM
-	<-p.stopping
-	signals <- syscall.SIGHUP
-	p.reload <- struct{}{}
-	<-p.reloading
-	p.reload <- struct{}{}
-	signals <- syscall.SIGINT
-	<-p.cancelled
-	p.stop <- broken
-	if err := <-ended; !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
+		<-p.reloading
+		// However many arrive meanwhile, one reload follows; and a stop waits for none.
+		for range 5 {
+			signals <- syscall.SIGHUP
+		}
+		signals <- syscall.SIGTERM
+		<-p.stopping
+		signals <- syscall.SIGHUP
+		p.reload <- struct{}{}
+		<-p.reloading
+		p.reload <- struct{}{}
+		<-time.After(together)
+		signals <- syscall.SIGINT
+		<-p.cancelled
+		p.stop <- broken
+		if err := <-ended; !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Signals that come together are one, however many supervisors send them.
+func TestSuperviseCountsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, signals := newPuppet(), make(chan os.Signal)
+		ended := supervised(p, signals)
+		shower := func() {
+			for range 10 {
+				signals <- syscall.SIGTERM
+				signals <- syscall.SIGINT
+				<-time.After((together - 1) / 10)
+			}
+		}
+		shower()
+		<-p.stopping
+		select {
+		case <-p.cancelled:
+			t.Error("jobs are cancelled at the first signal")
+		case <-time.After(time.Hour):
+		}
+		go shower()
+		<-p.cancelled
+		<-time.After(time.Hour)
+		p.stop <- nil
+		if err := <-ended; err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestSuperviseAbandons(t *testing.T) {
-	p, signals := newPuppet(), make(chan os.Signal)
-	ended := supervised(p, signals)
-	signals <- syscall.SIGTERM
-	<-p.stopping
-	signals <- syscall.SIGTERM
-	<-p.cancelled
-	signals <- syscall.SIGTERM
-	if err := <-ended; !errors.Is(err, errAbandoned) {
-		t.Errorf("got %v", err)
-	}
-	p.stop <- nil // lets the goroutine that stops end
+	synctest.Test(t, func(t *testing.T) {
+		p, signals := newPuppet(), make(chan os.Signal)
+		ended := supervised(p, signals)
+		signals <- syscall.SIGTERM
+		<-p.stopping
+		<-time.After(together)
+		signals <- syscall.SIGTERM
+		<-p.cancelled
+		<-time.After(together)
+		signals <- syscall.SIGTERM
+		if err := <-ended; !errors.Is(err, errAbandoned) {
+			t.Errorf("got %v", err)
+		}
+		p.stop <- nil // lets the goroutine that stops end
+	})
 }
