@@ -2,6 +2,8 @@ package command
 
 import (
 	"flag"
+	"strconv"
+	"strings"
 
 	"github.com/mitchellh/cli"
 
@@ -94,7 +96,17 @@ func (c *configShowCommand) showJob(jobs []config.JobValues) int {
 func (c *configShowCommand) values(list []config.Value) {
 	rows := make([][]string, len(list))
 	for i, v := range list {
-		rows[i] = []string{v.Key, v.Origin.String(), v.Text}
+		rows[i] = []string{v.Key, v.Origin.String(), valueText(v.Text)}
 	}
 	table(c.Stdout, []string{"KEY", "FROM", "VALUE"}, rows)
+}
+
+// valueText puts a value that a line of a table can't show as it is in quotes, as both
+// YAML and HCL know them: one of several lines, one that begins or ends with a blank, or
+// an empty one.
+func valueText(text string) string {
+	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
 }

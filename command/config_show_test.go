@@ -33,6 +33,7 @@ jobs:
     command: [feed, --all]
     schedule: "@hourly"
     captureStdout: false
+    shell: ""
 `
 )
 
@@ -74,7 +75,7 @@ func TestConfigShow(t *testing.T) {
 	r = run(t, nil, "config", "show", "-config-file", jobs, "-job=backup")
 	r.expect(t, exitOK, []string{"KEY"}, nil)
 	for key, want := range map[string]string{
-		"command":                        jobs + ":8 echo one echo two",
+		"command":                        jobs + ":8 \"echo one\\necho two\\n\"",
 		"captureStdout":                  defaults + ":2 true",
 		"onFailure.retry.maximumRetries": defaults + ":4 3",
 		"enabled":                        "built in true",
@@ -87,8 +88,12 @@ func TestConfigShow(t *testing.T) {
 		t.Errorf("-job shows more than the job:\n%s", r.out)
 	}
 	r = run(t, nil, "config", "show", dir, "-job", "feed")
-	if got, want := line(t, r.out, "captureStdout"), "captureStdout "+jobs+":18 false"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for key, want := range map[string]string{
+		"captureStdout": jobs + ":18 false", "shell": jobs + `:19 ""`, "streamPrefix": `built in "[{job_name} {stream_name}] "`,
+	} {
+		if got := line(t, r.out, key); got != key+" "+want {
+			t.Errorf("got %q, want %q", got, key+" "+want)
+		}
 	}
 }
 
