@@ -282,3 +282,30 @@ func (c *coordination) State() (*election.View, error) {
 	}
 	return b.View(), nil
 }
+
+// running returns the backend that runs; nil if there is none.
+func (c *coordination) running() backend {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
+// Troubles says what keeps the running backend from doing its part, as far as it tells.
+func (c *coordination) Troubles() []string {
+	if b, tells := c.running().(interface{ Troubles() []string }); tells {
+		return b.Troubles()
+	}
+	return nil
+}
+
+// CertificateExpiry returns when the certificates end that the running backend uses among
+// nodes, its own and the first of its authorities; zero if it uses none.
+func (c *coordination) CertificateExpiry() (own, authority time.Time) {
+	b, uses := c.running().(interface {
+		CertificateExpiry() (own, authority time.Time)
+	})
+	if !uses {
+		return time.Time{}, time.Time{}
+	}
+	return b.CertificateExpiry()
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // certificates is the certificate of the https listeners, read again when its files
@@ -46,3 +47,23 @@ func (c *certificates) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	return c.current, nil
 }
+
+// expiry returns when the certificate ends with which a client would be met now; zero if
+// there is none.
+func (c *certificates) expiry() time.Time {
+	c.mu.Lock()
+	configured := c.certFile != ""
+	c.mu.Unlock()
+	if !configured {
+		return time.Time{}
+	}
+	pair, err := c.get(nil)
+	if err != nil || pair.Leaf == nil {
+		return time.Time{}
+	}
+	return pair.Leaf.NotAfter
+}
+
+// certificateExpiry returns when the certificate of the https listeners ends; zero without
+// one.
+func (s *webServer) certificateExpiry() time.Time { return s.certs.expiry() }

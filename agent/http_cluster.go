@@ -22,7 +22,17 @@ func (a *httpAPI) cluster(w http.ResponseWriter, _ *http.Request) {
 	for _, e := range a.expiries() {
 		answer.Certificates = append(answer.Certificates, api.Certificate{Use: e.use, Expires: api.At(e.at)})
 	}
+	answer.Troubles = a.troubles()
 	a.json(w, answer)
+}
+
+// troubles says what somebody has to put right on this very node.
+func (a *httpAPI) troubles() []string {
+	list := a.coordination.Troubles()
+	if loaded := a.loaded(); loaded.failure != nil {
+		list = append(list, "the files of the configuration are refused, and what was loaded before stays in effect: yacron2 reload says why")
+	}
+	return list
 }
 
 // apiCluster puts a view into its wire form.
@@ -81,6 +91,9 @@ func apiCluster(v *election.View) api.Cluster {
 
 			CertificateExpires: api.At(p.CertificateExpires),
 			Members:            apiMembers(p.Members),
+			ClusterSize:        p.DeclaredSize,
+			Distribution:       string(p.DeclaredPolicy),
+			ElectLeader:        p.DeclaredElectLeader,
 		})
 	}
 	return c

@@ -4,6 +4,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +16,28 @@ import (
 type expiry struct {
 	use string // cluster, cluster_ca or web
 	at  time.Time
+}
+
+// expiries lists when the certificates end that this node uses, and the authority that ends
+// first. That is not what the files tell once those can't be used: then the old ones stay in
+// use, and come to their end. Only what nothing uses yet is read from the files.
+func (a *Agent) expiries() []expiry {
+	inUse := make(map[string]time.Time)
+	inUse["cluster"], inUse["cluster_ca"] = a.coordination.CertificateExpiry()
+	inUse["web"] = a.web.certificateExpiry()
+	list := a.ends.of(a.config.Load())
+	for use, at := range inUse {
+		if at.IsZero() {
+			continue
+		}
+		if i := slices.IndexFunc(list, func(e expiry) bool { return e.use == use }); i >= 0 {
+			list[i].at = at
+		} else {
+			list = append(list, expiry{use, at})
+		}
+	}
+	slices.SortFunc(list, func(a, b expiry) int { return strings.Compare(a.use, b.use) })
+	return list
 }
 
 // expiries reads when the certificates of a configuration end: those of this node, and
@@ -28,9 +52,6 @@ type knownExpiry struct {
 	seen fileState
 	at   time.Time
 }
-
-// expiries lists when the certificates in use end.
-func (a *Agent) expiries() []expiry { return a.ends.of(a.config.Load()) }
 
 // of lists when the certificates of a configuration end.
 func (e *expiries) of(cfg *config.Config) []expiry {

@@ -46,6 +46,8 @@ type Cluster struct {
 	Agreeing int `json:"agreeing,omitempty"`
 	// Certificates are those that this node uses, whatever the backend.
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// Troubles says in words what keeps this very node from doing its part, or soon will.
+	Troubles []string `json:"troubles,omitempty"`
 }
 
 // Certificate is when a certificate in use ends.
@@ -93,6 +95,10 @@ type Peer struct {
 	CertificateExpires Instant `json:"certificate_expires,omitzero"`
 	// Members is what the peer tells of the cluster, itself included.
 	Members []ToldMember `json:"members,omitempty"`
+	// ClusterSize, Distribution and ElectLeader are those of the peer's configuration.
+	ClusterSize  int    `json:"cluster_size,omitempty"`
+	Distribution string `json:"distribution,omitempty"`
+	ElectLeader  *bool  `json:"elect_leader,omitempty"`
 }
 
 // ToldMember is what a peer tells of one node.

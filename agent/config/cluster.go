@@ -169,6 +169,13 @@ func (r *clusterReader) gossip() {
 			}
 		}
 	}
+	// They are read by whoever uses them, and at once when they change: somebody waits for
+	// that before going on to the next node.
+	for _, path := range []string{g.CAFile, g.CertFile} {
+		if path != "" {
+			r.watch(path)
+		}
+	}
 	if g.KeyFile != "" {
 		r.privateFile(s.get("tls").get("key"), "cluster.tls.key", "", g.KeyFile, false)
 	}
