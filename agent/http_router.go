@@ -37,8 +37,9 @@ type router []route
 // ServeHTTP answers with the matching route, or in plain text that there is none.
 func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var allow []string
+	path := r.URL.EscapedPath()
 	for _, route := range rt {
-		values, ok := match(route.pattern, r.URL.EscapedPath())
+		values, ok := match(route.pattern, path)
 		if !ok || route.on != nil && !route.on() {
 			continue
 		}
@@ -66,18 +67,20 @@ func (rt router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // match compares an escaped path with a pattern, segment by segment.
 func match(pattern, escaped string) (map[string]string, bool) {
-	want := strings.Split(pattern, "/")
-	got := strings.Split(escaped, "/")
-	if len(want) != len(got) {
-		return nil, false
-	}
 	var values map[string]string
-	for i, segment := range want {
-		text, err := url.PathUnescape(got[i])
+	for more := true; more; {
+		var want, got string
+		var longer bool
+		want, pattern, more = strings.Cut(pattern, "/")
+		got, escaped, longer = strings.Cut(escaped, "/")
+		if more != longer {
+			return nil, false
+		}
+		text, err := url.PathUnescape(got)
 		if err != nil {
 			return nil, false
 		}
-		if name, ok := strings.CutPrefix(segment, "{"); ok {
+		if name, ok := strings.CutPrefix(want, "{"); ok {
 			if text == "" {
 				return nil, false
 			}
@@ -85,7 +88,7 @@ func match(pattern, escaped string) (map[string]string, bool) {
 				values = make(map[string]string, 1)
 			}
 			values[strings.TrimSuffix(name, "}")] = text
-		} else if text != segment {
+		} else if text != want {
 			return nil, false
 		}
 	}

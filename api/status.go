@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -36,53 +35,60 @@ type JobStatus struct {
 }
 
 // String returns the line of the text form: the job's name and state.
-func (s JobStatus) String() string {
-	text := s.state()
-	switch {
-	case s.Paused == nil:
-		return text
-	case s.Paused.Until.IsZero():
-		return text + ", paused until it is resumed"
-	}
-	return text + ", paused until " + s.Paused.Until.UTC().Format(time.RFC3339)
-}
+func (s JobStatus) String() string { return string(s.appendText(nil)) }
 
-// state is String without a pause.
-func (s JobStatus) state() string {
+// appendText appends what String returns.
+func (s *JobStatus) appendText(out []byte) []byte {
+	out = append(append(out, s.Job...), ": "...)
 	switch {
 	case s.Status == StatusRunning:
-		pids := make([]string, len(s.PIDs))
+		out = append(out, "running (pid: "...)
 		for i, pid := range s.PIDs {
-			pids[i] = strconv.Itoa(pid)
+			if i > 0 {
+				out = append(out, ", "...)
+			}
+			out = strconv.AppendInt(out, int64(pid), 10)
 		}
-		return fmt.Sprintf("%s: running (pid: %s)", s.Job, strings.Join(pids, ", "))
+		out = append(out, ')')
 	case s.Status != StatusScheduled:
-		return s.Job + ": " + s.Status
+		out = append(out, s.Status...)
 	case s.Reboot:
-		return s.Job + ": scheduled (" + rebootText + ")"
+		out = append(out, "scheduled ("+rebootText+")"...)
 	case s.ScheduledIn == nil:
-		return s.Job + ": scheduled (never fires)"
+		out = append(out, "scheduled (never fires)"...)
+	default:
+		out = append(appendIn(append(out, "scheduled ("...), *s.ScheduledIn), ')')
 	}
-	return fmt.Sprintf("%s: scheduled (%s)", s.Job, In(*s.ScheduledIn))
+	switch {
+	case s.Paused == nil:
+		return out
+	case s.Paused.Until.IsZero():
+		return append(out, ", paused until it is resumed"...)
+	}
+	return s.Paused.Until.UTC().AppendFormat(append(out, ", paused until "...), time.RFC3339)
 }
 
 // In says in words how far away a number of seconds is: "in 14 seconds". The figure
 // is cut, never rounded up, and below zero counts as zero.
-func In(seconds float64) string {
+func In(seconds float64) string { return string(appendIn(nil, seconds)) }
+
+func appendIn(out []byte, seconds float64) []byte {
 	seconds = max(seconds, 0)
-	value, unit := seconds, "second"
+	value, unit := seconds, " second"
 	switch {
 	case seconds >= 48*3600:
-		value, unit = seconds/86400, "day"
+		value, unit = seconds/86400, " day"
 	case seconds >= 120*60:
-		value, unit = seconds/3600, "hour"
+		value, unit = seconds/3600, " hour"
 	case seconds >= 120:
-		value, unit = seconds/60, "minute"
+		value, unit = seconds/60, " minute"
 	}
+	out = strconv.AppendInt(append(out, "in "...), int64(value), 10)
+	out = append(out, unit...)
 	if value >= 2 {
-		unit += "s"
+		out = append(out, 's')
 	}
-	return fmt.Sprintf("in %d %s", int64(value), unit)
+	return out
 }
 
 // jobStatusWire is JobStatus as its JSON keys, each present in some states only.
@@ -142,9 +148,12 @@ func (s *JobStatus) UnmarshalJSON(data []byte) error {
 // StatusText returns the text form of GET /status: one line per job, without a final
 // newline.
 func StatusText(jobs []JobStatus) string {
-	lines := make([]string, len(jobs))
-	for i, j := range jobs {
-		lines[i] = j.String()
+	var out []byte
+	for i := range jobs {
+		if i > 0 {
+			out = append(out, '\n')
+		}
+		out = jobs[i].appendText(out)
 	}
-	return strings.Join(lines, "\n")
+	return string(out)
 }
