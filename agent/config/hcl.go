@@ -27,6 +27,9 @@ func parseHCL(src *source) (*node, []problem) {
 	if len(src.text) > maxHCLSize {
 		return nil, problems(pos{src: src}, "the file is larger than "+strconv.Itoa(maxHCLSize>>20)+" MiB", "split it")
 	}
+	if i := looksLikeYAML.FindSubmatchIndex(src.text); i != nil {
+		return nil, problems(src.place(i[2]), "this is not HCL", "if it is YAML, let the file's name end in .yaml")
+	}
 	text, start := src.text, hcl.InitialPos
 	if trimmed, ok := bytes.CutPrefix(text, []byte("\ufeff")); ok {
 		text, start.Byte = trimmed, len("\ufeff")
@@ -158,6 +161,9 @@ var secretWord = regexp.MustCompile(`(?i)^(value|password|auth_?token|token|dsn|
 // secretBlock matches the names of blocks and objects whose values may be secrets.
 var secretBlock = regexp.MustCompile(`^(environment|headers)$`)
 
+// looksLikeYAML matches a file that begins as YAML or JSON do, below its comments.
+var looksLikeYAML = regexp.MustCompile(`\A(?:\x{feff})?(?:[ \t]*(?:#[^\n]*)?\r?\n)*(---|\{|(?:include|defaults|jobs|web|cluster|logging):)`)
+
 var firstSetAt = regexp.MustCompile(`:(\d+),\d+`)
 
 // diagnostic turns a complaint of the parser into a problem.
@@ -178,6 +184,13 @@ func (c *hclConverter) diagnostic(d *hcl.Diagnostic) {
 	message := strings.ToLower(d.Summary[:1]) + d.Summary[1:]
 	if detail != "" {
 		message += ": " + strings.TrimSuffix(detail, ".")
+	}
+	switch {
+	case hint != "":
+	case d.Summary == "Invalid argument name":
+		hint = `a name that needs quotes needs an object: environment = { "A-B" = "c" }`
+	case d.Summary == "Unterminated template string":
+		hint = "close the quote, or write the word that ends the heredoc alone on a line"
 	}
 	c.fail(at, message, strings.TrimSuffix(hint, "."))
 }

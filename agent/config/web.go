@@ -148,7 +148,7 @@ func (l *loader) hosts(n *node, w *Web) {
 func (l *loader) tokens(n *node, w *Web) {
 	if a := n.get("authToken"); a != nil && a.kind == mapping {
 		w.Tokens = append(w.Tokens, Token{authTokenName, ScopeOperate, secretOf(a)})
-		l.tokenWarning(a, "web.authToken", "authToken", secretOf(a))
+		l.tokenWarning(a, "web.authToken", spell(a, "authToken"), secretOf(a))
 	}
 	tokens := n.get("tokens")
 	if tokens == nil || tokens.kind != list {
