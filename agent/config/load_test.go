@@ -295,6 +295,41 @@ jobs:
 	}
 }
 
+// TestDefaultsStayInTheirFile: files of one folder, or named side by side, know nothing of
+// each other's defaults, whatever language they are in.
+func TestDefaultsStayInTheirFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"10-web.yaml": "defaults: {shell: /bin/bash, captureStdout: yes}\njobs: [{name: web, command: x, schedule: '@daily'}]\n",
+		"20-db.yaml":  "jobs: [{name: db, command: x, schedule: '@daily'}]\n",
+		"30-hcl.hcl":  "defaults {\n  shell = \"/bin/dash\"\n}\njob \"hcl\" {\n  command = \"x\"\n  schedule = \"@daily\"\n}\n",
+		"40.crontab":  "@daily x\n",
+		"50-more.hcl": "job \"more\" {\n  command = \"x\"\n  schedule = \"@daily\"\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "web /bin/bash true, db /bin/sh false, hcl /bin/dash false, 40.crontab:1 /bin/sh false, more /bin/sh false"
+	for _, s := range []Sources{{Dirs: []string{dir}, Host: testHost{}}, {Files: files, Host: testHost{}}} {
+		cfg, ds := Load(s)
+		if cfg == nil {
+			t.Fatal(ds)
+		}
+		var got []string
+		for _, j := range cfg.Jobs {
+			got = append(got, fmt.Sprintf("%s %s %t", j.Name, j.Shell, j.CaptureStdout))
+		}
+		if all := strings.Join(got, ", "); all != want {
+			t.Errorf("got  %s\nwant %s", all, want)
+		}
+	}
+}
+
 func TestSecretBlocksReplaceEachOther(t *testing.T) {
 	d := merged(
 		&node{kind: mapping, entries: []entry{{"value", pos{}, &node{text: "inherited"}}}},
