@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -46,12 +47,12 @@ type Page struct {
 func Open(tb testing.TB, o Options) *Page {
 	tb.Helper()
 	Require(tb)
-	browser, err := shared.start()
+	started, err := shared.start()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	p := &Page{tb: tb}
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.problems.observe))
+	ctx, cancel := chromedp.NewContext(started, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.problems.observe))
 	p.ctx = ctx
 	p.close = sync.OnceFunc(func() {
 		if tb.Failed() {
@@ -117,6 +118,23 @@ func (p *Page) Reload() { p.tb.Helper(); p.do(chromedp.Reload()) }
 
 // Resize changes the size of the window.
 func (p *Page) Resize(s Size) { p.tb.Helper(); p.do(chromedp.EmulateViewport(s.Width, s.Height)) }
+
+// Permit says what a person has answered, or would, when a page asks for a permission such
+// as "notifications".
+func (p *Page) Permit(name string, granted bool) {
+	p.tb.Helper()
+	setting := browser.PermissionSettingDenied
+	if granted {
+		setting = browser.PermissionSettingGranted
+	}
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
+			Permission: &browser.PermissionDescriptor{Name: name}, Setting: setting,
+			BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
+		})
+		return err
+	}))
+}
 
 // Inject runs JavaScript in each page that is visited from now on, before its own.
 func (p *Page) Inject(source string) {

@@ -66,4 +66,112 @@ func TestAcknowledge(t *testing.T) {
 	p.SeeText(row("first"), "failed")
 	p.Click(button(row("second"), "run-button"))
 	p.SeeText(banner("failing"), "2 jobs")
+	p.Press("a")
+	p.Gone(banner("failing"))
+
+	// That one of them is well again is no news about the other one.
+	n.WriteJobs(
+		testcluster.Job{Name: "first", Schedule: never, Command: "true"},
+		testcluster.Job{Name: "second", Schedule: never, Command: "exit 2"})
+	n.Reload()
+	p.SeeText(toast, "second") // the page still is the same one
+	p.Click(button(row("first"), "run-button"))
+	testcluster.Eventually(t, "the end", lastOutcome(n, "first", "success"))
+	p.SeeText(row("first"), "ok")
+	p.Gone(banner("failing"))
+	p.Click(button(row("second"), "run-button"))
+	p.SeeText(banner("failing"), "second", "exit 2")
+}
+
+// To cancel many jobs goes on while some of them do not end, and can be left off: the rest
+// is not touched.
+func TestMitigationAborted(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	failed := t.TempDir()
+	var jobs []testcluster.Job
+	names := []string{"one", "two", "three", "four", "five"}
+	for _, name := range names {
+		jobs = append(jobs, testcluster.Job{
+			Name: name, Schedule: never, More: "killTimeout: 120",
+			Command: fmt.Sprintf("[ -e %[1]s/%[2]s ] || { touch %[1]s/%[2]s; exit 7; }; trap '' TERM; %[3]s", failed, name, g.wait()),
+		})
+	}
+	n := alone(t, jobs...)
+	for _, state := range []string{"failure", "running"} {
+		for _, name := range names {
+			command(t, n, "job", "run", name)
+			if state == "failure" {
+				testcluster.Eventually(t, name, lastOutcome(n, name, state))
+			}
+		}
+	}
+	p := open(t, n, browser.Options{})
+	p.ClickButton(banner("failing"), "Mitigate")
+	mitigation := browser.TestID("mitigation-dialog")
+	results := browser.TestID("mitigation-results")
+	p.Await("no button that does something has the focus", "!focused().matches('button')")
+	p.SeeText(mitigation, "Start all 5", "Cancel 5 running")
+	p.Click(results + ` [data-job="five"] input`)
+	p.SeeText(mitigation, "Start 4", "Cancel 4 running")
+	p.ClickButton(mitigation, "Cancel 4 running")
+	p.Await("as many as may wait at a time", "all("+browser.Quote(results+" li")+").filter((e) => e.innerText.includes('…')).length === 3")
+	p.ClickButton(mitigation, "Abort")
+	g.open(t)
+	p.SeeText(mitigation, "3 cancelled, 0 refused, 1 left alone")
+	for name, outcome := range map[string]string{"one": "cancelled", "two": "cancelled", "three": "cancelled", "four": "success", "five": "success"} {
+		testcluster.Eventually(t, name, lastOutcome(n, name, outcome))
+	}
+	p.Accessible("the end of the mitigation")
+}
+
+// No more jobs are tailed than the browser has connections for; each goes on with its next
+// run, however short.
+func TestTail(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	var jobs []testcluster.Job
+	for _, name := range []string{"one", "two", "three", "four", "five"} {
+		jobs = append(jobs, testcluster.Job{Name: name, Schedule: never, More: "captureStdout: true\nconcurrencyPolicy: Allow", Command: fmt.Sprintf("echo %s speaks; %s", name, g.wait())})
+	}
+	jobs = append(jobs, testcluster.Job{Name: "broken", Schedule: never, More: "captureStdout: true", Command: "echo broken speaks; exit 1"},
+		testcluster.Job{Name: "bad", Schedule: never, Command: "exit 1"})
+	n := alone(t, jobs...)
+	for _, job := range jobs {
+		command(t, n, "job", "run", job.Name)
+	}
+	testcluster.Eventually(t, "broken", lastOutcome(n, "broken", "failure"))
+	testcluster.Eventually(t, "bad", lastOutcome(n, "bad", "failure"))
+	p := open(t, n, browser.Options{})
+	p.ClickButton(banner("failing"), "Tail")
+	tail, lines := browser.TestID("tail-dialog"), browser.TestID("tail-lines")
+	chips := func(n int) {
+		t.Helper()
+		p.Await(fmt.Sprintf("%d jobs", n), fmt.Sprintf("all('.tail-jobs .chip').length === %d", n))
+	}
+	chips(2)
+	p.SeeText(lines, "broken speaks", "end of run output")
+	p.ClickButton(tail, "+ running")
+	chips(4)
+	p.SeeText(tail, "4 at once are possible")
+	p.SeeText(lines, "one speaks", "two speaks")
+
+	// A run that is over before the page hears of it.
+	command(t, n, "job", "run", "broken")
+	p.Await("both runs", "text("+browser.Quote(lines)+").split('broken speaks').length === 3")
+	p.Await("each ended once", "text("+browser.Quote(lines)+").split('end of run output').length === 3")
+
+	p.Type(tail+" input", "two sp")
+	p.Await("only what was searched", "text("+browser.Quote(lines)+").includes('two speaks') && !text("+browser.Quote(lines)+").includes('one speaks')")
+	p.Type(tail+" input", " ")
+	p.Click(tail + ` [aria-label="Leave out bad"]`)
+	chips(3)
+	p.ClickButton(tail, "+ running")
+	chips(4)
+	p.SeeText(lines, "three speaks")
+	p.ClickButton(tail, "Clear")
+	p.Await("nothing is left", "text("+browser.Quote(lines)+").trim() === ''")
+	p.Press("\x1b")
+	p.Gone(tail)
+	g.open(t)
 }

@@ -86,6 +86,64 @@ func TestFollowLog(t *testing.T) {
 	p.SeeText(logView, "end of run output")
 }
 
+// A search finds what it should, one match after the other, and no expression holds up
+// the page.
+func TestSearchLog(t *testing.T) {
+	t.Parallel()
+	n := alone(t, testcluster.Job{
+		Name: "talk", Schedule: never, More: "captureStdout: true",
+		Command: "for i in 1 2 3; do echo \"order $i (paid)\"; done; printf 'a%.0s' $(seq 3000); echo; echo 'Order 4 [open]'",
+	})
+	p := openAt(t, n, "/#job/talk", browser.Options{})
+	p.Click(button(drawer, "run-button"))
+	p.SeeText(logView, "order 1", "order 4")
+	search := browser.TestID("log-search")
+	marked := func(want int, hits string) {
+		t.Helper()
+		p.Await(fmt.Sprintf("%d lines are marked", want), fmt.Sprintf("all('.line.match').length === %d", want))
+		p.SeeText(logView, hits)
+	}
+	p.Type(search, "order")
+	marked(4, "4 matches")
+	p.Type(search, "(paid)")
+	marked(3, "3 matches") // as text, not as an expression
+	p.Press("\r")
+	p.SeeText(logView, "1 of 3")
+	p.Press("\r")
+	p.SeeText(logView, "2 of 3")
+	p.Await("the second one is shown", "one('.line.current').innerText.includes('order 2')")
+	p.Type(search, "order")
+	p.Press("\r")
+	p.SeeText(logView, "1 of 4")
+	p.ClickButton(logView, "Matches only")
+	p.Await("only matches", "all("+browser.Quote(browser.TestID("log-lines")+" .line")+").filter(visible).length === 4")
+	p.ClickButton(logView, "Matches only")
+
+	p.ClickButton(logView, ".*")
+	p.Type(search, "order [13]|open")
+	marked(3, "3 matches")
+	p.Type(search, "(order")
+	p.SeeText(logView, "no valid expression")
+	p.Type(search, "(a+)+b")
+	p.SeeText(logView, "too costly")
+	p.Type(search, "a{20}")
+	marked(1, "1 match")
+
+	// How the output looks is kept for the next job.
+	lines := browser.TestID("log-lines")
+	look := "getComputedStyle(one('.line')).whiteSpace + ' ' + one(" + browser.Quote(lines) + ").classList.contains('monochrome') + ' ' + !!one('.line .stamp')"
+	if got := browser.Eval[string](p, look); got != "pre-wrap false false" {
+		t.Errorf("at first the output looks so: %s", got)
+	}
+	for _, label := range []string{"Wrap", "Colours", "Times"} {
+		p.ClickButton(logView, label)
+	}
+	p.Await("it looks otherwise", look+" === 'pre true true'")
+	p.Reload()
+	p.SeeText(logView, "order 1")
+	p.Await("and after a reload", look+" === 'pre true true'")
+}
+
 // Without captured streams the log says so, and what to set.
 func TestNothingCaptured(t *testing.T) {
 	t.Parallel()

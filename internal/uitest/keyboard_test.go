@@ -37,6 +37,12 @@ func TestKeyboard(t *testing.T) {
 	p.See(helpSheet)
 	p.Press(kb.Escape)
 	p.Gone(helpSheet)
+	p.Await("the focus is back from the sheet", "focused().matches("+browser.Quote(table)+")")
+	p.PressControl("p")
+	p.See(palette)
+	p.Press("wallboard" + kb.Escape)
+	p.Gone(palette)
+	p.Await("the focus is back from the palette", "focused().matches("+browser.Quote(table)+")")
 
 	// In a field the same keys are letters.
 	p.Press("/")

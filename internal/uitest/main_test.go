@@ -70,6 +70,15 @@ func awaitAPI(t testing.TB, n *testcluster.Node) {
 	testcluster.Eventually(t, n.NodeName+" answers", func() error { _, err := n.Cluster(); return err })
 }
 
+// command does something on an agent by the command line, as soon as the agent answers.
+func command(t testing.TB, n *testcluster.Node, args ...string) {
+	t.Helper()
+	awaitAPI(t, n)
+	if _, stderr, code := n.Command(args...); code != 0 {
+		t.Fatalf("%q: exit code %d: %s", args, code, stderr)
+	}
+}
+
 // alone starts one agent without a cluster.
 func alone(t testing.TB, jobs ...testcluster.Job) *testcluster.Node {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 	"github.com/yacron2/yacron2/internal/testcluster"
 )
 
-// On a phone nothing is cut off, and fingers reach everything.
+// On a small phone nothing is cut off, and fingers reach everything.
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -17,7 +17,7 @@ func TestPhone(t *testing.T) {
 		testcluster.Job{Name: "a-job-with-a-name-that-is-rather-long-for-a-small-screen", Schedule: never, Command: "true", Policy: "Leader"},
 		testcluster.Job{Name: "talk", Schedule: never, More: "captureStdout: true", Command: "echo " + strings.Repeat("word", 100) + "; " + g.wait()})
 	n := c.Nodes[0]
-	p := open(t, n, browser.Options{Size: browser.Phone, Touch: true})
+	p := open(t, n, browser.Options{Size: browser.Size{Width: 360, Height: 740}, Touch: true})
 	fits := func(what string) {
 		t.Helper()
 		p.Await(what+" fits", "document.documentElement.scrollWidth <= innerWidth")
@@ -42,4 +42,15 @@ func TestPhone(t *testing.T) {
 		p.Await(fmt.Sprintf("%s is in the page", other.NodeName), "all("+browser.Quote(member(other.NodeName))+").length > 0")
 	}
 	fits("all of it")
+	for _, v := range []string{"cluster", "fleet", "timeline"} {
+		p.Click(browser.TestID("view-" + v))
+		p.SeeText("main", c.Nodes[1].NodeName)
+		fits(v)
+		p.Await(v+" lies over nothing", `all('main table').filter(visible).every((e) => { const r = e.getBoundingClientRect(); return all('main svg.graph').filter(visible).every((g) => g.getBoundingClientRect().bottom <= r.top + 1); })`)
+	}
+	for _, part := range []string{"outcomes", "next"} {
+		p.Click(browser.TestID("part-" + part))
+		p.SeeText(timeline, "talk")
+		fits(part)
+	}
 }

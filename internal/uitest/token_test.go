@@ -43,6 +43,17 @@ func TestToken(t *testing.T) {
 		t.Error("the token is kept beyond the tab")
 	}
 
+	// What was entered can be taken back.
+	p.ClickButton("header-bar", "Token")
+	p.ClickButton(tokenBox, "Forget the token")
+	p.SeeText(tokenBox, "answers only with one of the tokens")
+	p.Press("\x1b")
+	p.Gone(tokenBox)
+	p.See(banner("locked"))
+	p.ClickButton(banner("locked"), "Enter token")
+	p.Type(tokenInput, "to-look\r")
+	p.Gone(banner("locked"))
+
 	other := browser.Open(t, browser.Options{})
 	other.Expect(`(status 401|status of 401)`)
 	other.Visit(n.API() + "/")
