@@ -4,20 +4,15 @@
 import * as api from './api.js';
 import { h, isolated, replace, setAttribute, svg } from './dom.js';
 import * as format from './format.js';
-import { healthOfOutcome } from './health.js';
+import { heatBuckets, heatCells } from './history-lanes.js';
 import { store } from './store.js';
 
 const hour = 3_600_000;
 /** @type {[number, string][]} */
 const spans = [[6 * hour, '6 h'], [24 * hour, '24 h'], [7 * 24 * hour, '7 d']];
-const buckets = 24;
 const mostJobs = 80;
 const atOnce = 3;
 const cached = 60_000;
-// So many runs of a job are kept: before the oldest of that many there may have been more.
-const mostKept = 50;
-// The worst of a cell gives its colour.
-const worst = ['failed', 'lost', 'cancelled', 'ok'];
 
 /** @type {Map<string, {at: number, runs: Run[]}>} */
 const known = new Map();
@@ -61,7 +56,7 @@ class HeatMap extends HTMLElement {
   /** Asks for what is not known or old, a few jobs at a time. */
   async #load() {
     const asking = ++this.#asking;
-    this.#loaded = Date.now();
+    this.#loaded = store.loaded ? Date.now() : 0;
     const queue = store.list().filter((entry) => entry.job.last_run).sort((a, b) => Number(b.failing) - Number(a.failing)).map((entry) => entry.job.name);
     this.#note.textContent = queue.length > mostJobs ? `${mostJobs} of ${format.count(queue.length, 'job')} that have run` : '';
     queue.length = Math.min(queue.length, mostJobs);
@@ -110,25 +105,16 @@ function axis(from, to) {
  * @param {number} to
  */
 function row(name, runs, from, to) {
-  /** @type {Run[][]} */
-  const cells = Array.from({ length: buckets }, () => []);
-  const bucket = (/** @type {Run} */ run) => Math.min(Math.floor((buckets * (Date.parse(run.finished_at) - from)) / (to - from)), buckets - 1);
-  for (const run of runs) {
-    cells[bucket(run)]?.push(run);
-  }
-  const oldest = runs.length >= mostKept && runs[0] ? bucket(runs[0]) : 0;
-  const busiest = Math.max(1, ...cells.map((cell) => cell.length));
-  const all = cells.flat();
-  const failed = all.filter((run) => run.outcome === 'failure').length;
+  const { cells, unknown } = heatCells(runs, from, to);
+  const sum = (/** @type {'n'|'failed'} */ what) => cells.reduce((all, cell) => all + cell[what], 0);
+  const busiest = Math.max(1, ...cells.map((cell) => cell.n));
   return h('div', { class: 'lane', 'data-job': name },
     h('button', { type: 'button', class: 'plain', 'data-open': name }, isolated(name)),
-    svg('svg', { class: 'strip', viewBox: `0 0 ${buckets * 10} 16`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${name}: ${format.count(all.length, 'run')} in this time, ${failed} failed` },
-      oldest > 0 ? svg('rect', { class: 'not-kept', width: oldest * 10, y: 1, height: 14 }, svg('title', {}, 'runs of then are no longer kept')) : null,
-      ...cells.flatMap((cell, i) => {
-        const kind = worst.find((health) => cell.some((run) => healthOfOutcome(run.outcome) === health));
-        return kind === undefined ? [] : [svg('rect', { class: `heat is-${kind}`, x: i * 10 + 0.5, y: 1, width: 9, height: 14, 'data-runs': cell.length, 'fill-opacity': (0.4 + (0.6 * cell.length) / busiest).toFixed(2) },
-          svg('title', {}, `${format.utc(from + (i * (to - from)) / buckets)}: ${format.count(cell.length, 'run')}, ${cell.filter((run) => run.outcome === 'failure').length} failed`))];
-      })));
+    svg('svg', { class: 'strip', viewBox: `0 0 ${heatBuckets * 10} 16`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${name}: ${format.count(sum('n'), 'run')} in this time, ${sum('failed')} failed` },
+      unknown > 0 && svg('rect', { class: 'not-kept', width: unknown * 10, y: 1, height: 14 }, svg('title', {}, 'runs of then are no longer kept')),
+      ...cells.map(({ n, failed, kind }, i) => n > 0 && svg('rect', {
+        class: `heat is-${kind}`, x: i * 10 + 0.5, y: 1, width: 9, height: 14, 'data-bucket': i, 'data-runs': n, 'fill-opacity': (0.4 + (0.6 * n) / busiest).toFixed(2),
+      }, svg('title', {}, `${format.utc(from + (i * (to - from)) / heatBuckets)}: ${format.count(n, 'run')}, ${failed} failed`)))));
 }
 
 customElements.define('heat-map', HeatMap);

@@ -1,6 +1,6 @@
 // What happened when, as lanes for the timeline. Everything is pure.
 
-/** @import {AgentEvent, PeerStatus} from './types.js' */
+/** @import {AgentEvent, PeerStatus, Run} from './types.js' */
 /** @import {Entry} from './store.js' */
 import { healthOfOutcome } from './health.js';
 import { statuses } from './members.js';
@@ -128,4 +128,33 @@ export function jobLanes(entries, events, runningSince, from, to) {
   return [...lanes.values()]
     .filter((lane) => lane.stretches.length > 0 || lane.marks.length > 0)
     .sort((a, b) => b.newest - a.newest || (a.name < b.name ? -1 : 1));
+}
+
+export const heatBuckets = 24;
+// So many runs of a job are kept: before the oldest of that many there may have been more.
+const mostKept = 50;
+// The worst of a cell gives its colour.
+const worst = ['failed', 'lost', 'cancelled', 'ok'];
+
+/**
+ * Spreads the runs of a job over the cells of a heat map.
+ * @param {Run[]} runs oldest first
+ * @param {number} from
+ * @param {number} to
+ * @returns {{cells: {n: number, failed: number, kind: string}[], unknown: number}} kind: ''
+ *   for a cell without a run; unknown: how many of the first cells are older than what is kept
+ */
+export function heatCells(runs, from, to) {
+  const cells = Array.from({ length: heatBuckets }, () => ({ n: 0, failed: 0, kind: '' }));
+  const bucket = (/** @type {Run} */ run) => Math.min(Math.floor((heatBuckets * (Date.parse(run.finished_at) - from)) / (to - from)), heatBuckets - 1);
+  for (const run of runs) {
+    const cell = cells[bucket(run)];
+    if (cell) {
+      const health = healthOfOutcome(run.outcome);
+      cell.n++;
+      cell.failed += Number(health === 'failed');
+      cell.kind = cell.kind === '' || worst.indexOf(health) < worst.indexOf(cell.kind) ? health : cell.kind;
+    }
+  }
+  return { cells, unknown: runs.length >= mostKept && runs[0] ? Math.max(0, bucket(runs[0])) : 0 };
 }
