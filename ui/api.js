@@ -1,7 +1,7 @@
 // The client of the HTTP API: requests with the token, and server-sent events read by
 // fetch, since EventSource can't send a token.
 
-/** @import {AgentEvent, Cluster, ConfigStatus, Fleet, Job, LogLine, Next, Pause, Runs, Why} from './types.js' */
+/** @import {AgentEvent, Cluster, ConfigStatus, Fleet, Job, LogLine, Next, Pause, Problem, Runs, SchedulePreview, Why} from './types.js' */
 
 const tokenKey = 'yacron2.token';
 // A request that hangs longer than this counts as failed; streams have their own limit.
@@ -14,10 +14,12 @@ export class APIError extends Error {
   /**
    * @param {number} status 0 if there was no answer
    * @param {string} message
+   * @param {Problem[]} [problems] that the message sums up
    */
-  constructor(status, message) {
+  constructor(status, message, problems = []) {
     super(message);
     this.status = status;
+    this.problems = problems;
   }
 }
 
@@ -86,13 +88,15 @@ async function whole(body) {
 async function refusal(response) {
   const text = await response.text().catch(() => '');
   let message = text.replace(/^\d{3}: /, '');
+  let problems;
   try {
     const body = JSON.parse(text);
     message = body.error ?? body.reason ?? message;
+    problems = body.problems;
   } catch {
     // Plain text it is: a proxy in between knows nothing of our JSON.
   }
-  return new APIError(response.status, message.slice(0, 500) || response.statusText || `status ${response.status}`);
+  return new APIError(response.status, message.slice(0, 500) || response.statusText || `status ${response.status}`, problems);
 }
 
 /** Where an instant of the agent's clock comes from: told of the Date of each answer. */
@@ -156,6 +160,8 @@ export const job = (name) => get(jobPath(name));
 export const runs = (name) => get(`${jobPath(name)}/runs`);
 /** @param {string} name @param {number} n @returns {Promise<Next>} */
 export const next = (name, n) => get(`${jobPath(name)}/next?n=${n}`);
+/** @param {string} query @returns {Promise<SchedulePreview>} */
+export const preview = (query) => get(`schedule/next?${query}`);
 /** @param {string} name @returns {Promise<Why>} */
 export const why = (name) => get(`${jobPath(name)}/why`);
 /** @returns {Promise<Cluster>} */

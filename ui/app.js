@@ -9,7 +9,7 @@ import { JobDrawer } from './job-drawer.js';
 import { JobView } from './job-view.js';
 import { startKeys } from './keys.js';
 import { startNotices } from './notices.js';
-import { loadView, openHelp, openTail, openWallboard } from './overlays.js';
+import { loadView, openHelp, openSandbox, openTail, openWallboard } from './overlays.js';
 import { onPref, pref, setPref } from './prefs.js';
 import { store } from './store.js';
 import { startTheme, themes } from './theme.js';
@@ -20,6 +20,8 @@ import { startTokens } from './token-dialog.js';
 
 const views = ['jobs', 'cluster', 'fleet', 'timeline'];
 let view = 'jobs';
+// Where the page was before something was laid over it.
+let below = '';
 
 startTheme();
 
@@ -40,6 +42,13 @@ function go(hash) {
 /** Shows what the address says. */
 function route() {
   const [what = '', name = '', tab = ''] = location.hash.slice(1).split('/');
+  const over = what === 'tv' ? openWallboard : what === 'sandbox' ? openSandbox : null;
+  if (over) {
+    over(() => go(below || `#${view}`));
+    show();
+    return;
+  }
+  below = location.hash;
   if (what === 'job' && name) {
     let job = name;
     try {
@@ -52,8 +61,6 @@ function route() {
       table.choose(job);
       drawer.show(job, found);
     }
-  } else if (what === 'tv') {
-    openWallboard(() => go(`#${view}`));
   } else {
     view = views.includes(what) ? what : 'jobs';
     drawer.close();
@@ -157,6 +164,7 @@ startKeys({
   },
   a: () => alerts.acknowledge(),
   i: () => go('#timeline'),
+  s: () => go('#sandbox'),
   w: () => go('#tv'),
   '?': openHelp,
   1: () => go('#jobs'),

@@ -35,6 +35,7 @@ class HeaderBar extends HTMLElement {
       h('div', { class: 'state' }, this.#light, this.#clock),
       h('div', { class: 'tools' },
         button('⌕', () => openPalette(), { 'aria-label': 'Command palette', title: 'Command palette  Ctrl-K', 'data-testid': 'palette-button' }),
+        button('◷', () => { location.hash = 'sandbox'; }, { 'aria-label': 'Try a schedule', title: 'Try a schedule  s', 'data-testid': 'sandbox-button' }),
         button('↻', () => store.refresh(), { 'aria-label': 'Refresh', title: 'Refresh  g' }),
         this.#token,
         button('⚙', () => openSettings(), { 'aria-label': 'Settings', title: 'Settings', 'data-testid': 'settings-button' }),

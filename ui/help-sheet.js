@@ -5,7 +5,7 @@ import { h } from './dom.js';
 
 /** @type {[string, [string, string][]][]} */
 const groups = [
-  ['Everywhere', [['Ctrl-K  Ctrl-P', 'command palette'], ['/', 'filter'], ['g', 'refresh'], ['i', 'timeline of runs'], ['w', 'wallboard'], ['t', 'next theme'], ['a', 'acknowledge failing jobs'], ['?', 'this sheet'], ['Esc', 'close what is open']]],
+  ['Everywhere', [['Ctrl-K  Ctrl-P', 'command palette'], ['/', 'filter'], ['g', 'refresh'], ['i', 'timeline of runs'], ['w', 'wallboard'], ['s', 'try a schedule'], ['t', 'next theme'], ['a', 'acknowledge failing jobs'], ['?', 'this sheet'], ['Esc', 'close what is open']]],
   ['Views', [['1', 'jobs'], ['2', 'cluster'], ['3', 'fleet'], ['4', 'timeline']]],
   ['The chosen job', [['j  ↓   k  ↑', 'next, previous'], ['Enter', 'open'], ['r', 'run now, on this node'], ['x', 'stop'], ['p', 'pause or resume'], ['c', 'copy its command']]],
   ['In the output', [['Enter  Shift-Enter', 'next, previous match'], ['End', 'follow']]],

@@ -3,10 +3,12 @@
 /** @import {Next} from './types.js' */
 import * as api from './api.js';
 import { h, isolated } from './dom.js';
+import { firingList } from './firing-list.js';
 import * as format from './format.js';
 import { frame } from './job-columns.js';
 import { JobPart } from './job-part.js';
 import { remarks } from './schedule-remarks.js';
+import { address } from './schedule-try.js';
 import { describe } from './schedule-words.js';
 import { store } from './store.js';
 
@@ -26,8 +28,9 @@ function draw(next) {
     h('p', { text: describe(job.schedule, zone) || 'This schedule is not one that the page can put into words.' }),
     ...list.map((text) => h('p', { class: 'remark', text })),
     h('h3', {}, 'Next firings'),
-    next.firings.length > 0 ? firings(next, zone)
+    next.firings.length > 0 ? firingList(next.firings, zone, store.now())
       : h('p', { class: 'dim' }, job.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None: this schedule never fires again.'),
+    h('p', {}, h('a', { href: address({ schedule: job.schedule, zone: zone === 'UTC' ? '' : zone, either: false }), 'data-testid': 'try-schedule' }, 'Try another schedule')),
     h('h3', {}, 'Settings'),
     h('dl', { class: 'pairs' },
       ...pair('Enabled', job.enabled ? 'yes' : 'no'),
@@ -40,19 +43,6 @@ function draw(next) {
 
 /** @param {string} name @param {string} value */
 const pair = (name, value) => [h('dt', { text: name }), h('dd', {}, isolated(value))];
-
-/** @param {Next} next @param {string} zone */
-function firings(next, zone) {
-  const foreign = zone !== 'UTC';
-  return h('table', { class: 'list', 'data-testid': 'next-table' },
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, foreign ? `Local (${zone})` : 'UTC'), foreign ? h('th', { scope: 'col' }, 'UTC') : null, h('th', { scope: 'col' }, 'In'), h('th', { scope: 'col' }, 'Note'))),
-    h('tbody', {}, ...next.firings.map(({ at, local, note }) => h('tr', {},
-      // The text of the agent: the browser may not know the zone.
-      h('td', { class: 'tight' }, local.slice(0, 19).replace('T', ' ')),
-      foreign ? h('td', { class: 'tight' }, format.utc(at)) : null,
-      h('td', { class: 'tight' }, format.countdown(Date.parse(at) - store.now())),
-      h('td', { text: note ?? '' })))));
-}
 
 /**
  * Whether runs last longer than the time to the next firing.

@@ -40,6 +40,9 @@ export const openMitigation = (jobs) => load(import('./mitigation.js'), (m) => m
 export const openTail = (jobs) => load(import('./multi-tail.js'), (m) => m.openTail(jobs));
 
 /** @param {() => void} closed */
+export const openSandbox = (closed) => load(import('./cron-sandbox.js'), (m) => m.openSandbox(closed));
+
+/** @param {() => void} closed */
 export const openWallboard = (closed) => load(import('./wallboard.js'), (m) => m.openWallboard(closed));
 
 /**

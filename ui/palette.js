@@ -59,6 +59,7 @@ function commands() {
     { label: pref('density') === 'compact' ? 'Comfortable rows' : 'Compact rows', hint: '', act: () => setPref('density', pref('density') === 'compact' ? 'comfortable' : 'compact') },
     ...themes.map(([theme, label]) => ({ label: `Theme: ${label}`, hint: 't', act: () => setPref('theme', theme) })),
     ...[['jobs', '1', 'jobs'], ['cluster', '2', 'cluster'], ['fleet', '3', 'fleet'], ['timeline/runs', '4', 'timeline'], ['timeline/outcomes', '', 'outcomes of days (heat map)'], ['timeline/next', '', 'next firings (radar)'], ['tv', 'w', 'wallboard']].map(([view = '', hint = '', name = '']) => ({ label: `Go to ${name}`, hint, act: () => go(`#${view}`) })),
+    { label: 'Try a schedule', hint: 's', act: () => go('#sandbox') },
   ];
 }
 

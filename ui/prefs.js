@@ -14,6 +14,7 @@
  * @property {boolean} wrap
  * @property {boolean} colours
  * @property {boolean} stamps
+ * @property {string[][]} tried schedules of the sandbox, the newest first
  */
 
 /** @type {Prefs} */
@@ -30,6 +31,7 @@ const defaults = {
   wrap: true,
   colours: true,
   stamps: false,
+  tried: [],
 };
 
 const prefix = 'yacron2.';
