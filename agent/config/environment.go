@@ -17,6 +17,13 @@ type envFile struct {
 	outside bool // found in the working directory only
 }
 
+// suspects are lines of an env_file that hardly mean what they look like. They are told
+// by number alone: what stands there may be a secret.
+type suspects struct {
+	names  []int // the name is empty or holds blanks, as in: export A=b
+	quotes []int // the value is in quotes, which stay
+}
+
 // environment reads env_file, then environment on top of it.
 func (b *jobBuilder) environment() {
 	var vars []scheduler.EnvVar
@@ -65,15 +72,17 @@ func (b *jobBuilder) envFile(n *node) []scheduler.EnvVar {
 	}
 	f, ok := b.envFiles[path]
 	if !ok {
-		f.vars, f.err = readEnvFile(path)
+		var odd suspects
+		f.vars, odd, f.err = readEnvFile(path)
 		b.watch(path)
 		if errors.Is(f.err, os.ErrNotExist) && !filepath.IsAbs(n.text) {
-			if vars, err := readEnvFile(n.text); !errors.Is(err, os.ErrNotExist) {
-				f = envFile{vars, err, true}
+			if vars, lines, err := readEnvFile(n.text); !errors.Is(err, os.ErrNotExist) {
+				f, odd = envFile{vars, err, true}, lines
 				b.watch(n.text)
 			}
 		}
 		b.envFiles[path] = f
+		b.suspect(n, odd)
 	}
 	switch {
 	case f.err != nil:
@@ -85,17 +94,45 @@ func (b *jobBuilder) envFile(n *node) []scheduler.EnvVar {
 	return f.vars
 }
 
+// suspect warns of odd lines, once for each file.
+func (b *jobBuilder) suspect(n *node, odd suspects) {
+	if len(odd.names) > 0 {
+		b.warn(n, "env_file", "env_file "+n.text+": "+linesText(odd.names)+": no shell can refer to a variable of such a name",
+			"write NAME=value, without export and without blanks in the name")
+	}
+	if len(odd.quotes) > 0 {
+		b.warn(n, "env_file", "env_file "+n.text+": "+linesText(odd.quotes)+": the quotes are part of the value",
+			"remove them: a value goes to the end of its line, blanks in it included")
+	}
+}
+
+// linesText names the first few of some lines.
+func linesText(lines []int) string {
+	const most = 5
+	text := "line "
+	if len(lines) > 1 {
+		text = "lines "
+	}
+	var words []string
+	for _, n := range lines[:min(len(lines), most)] {
+		words = append(words, strconv.Itoa(n))
+	}
+	if more := len(lines) - most; more > 0 {
+		words = append(words, strconv.Itoa(more)+" more")
+	}
+	return text + andList(words)
+}
+
 // readEnvFile reads lines of KEY=value. Nothing is quoted or expanded, and an error
 // names the line, not its content.
-func readEnvFile(path string) ([]scheduler.EnvVar, error) {
+func readEnvFile(path string) (vars []scheduler.EnvVar, odd suspects, err error) {
 	text, err := readFile(path)
 	if err != nil {
-		return nil, err
+		return nil, odd, err
 	}
 	if len(text) > maxFileSize {
-		return nil, errors.New("it is too large")
+		return nil, odd, errors.New("it is too large")
 	}
-	var vars []scheduler.EnvVar
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
 		line = strings.Trim(strings.TrimSuffix(line, "\r"), " ")
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -103,12 +140,19 @@ func readEnvFile(path string) ([]scheduler.EnvVar, error) {
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, errors.New("line " + strconv.Itoa(i+1) + " has no =")
+			return nil, odd, errors.New("line " + strconv.Itoa(i+1) + " has no =")
 		}
 		if strings.Contains(line, "\x00") {
-			return nil, errors.New("line " + strconv.Itoa(i+1) + " holds a NUL character")
+			return nil, odd, errors.New("line " + strconv.Itoa(i+1) + " holds a NUL character")
 		}
-		vars = append(vars, scheduler.EnvVar{Key: strings.Trim(key, " "), Value: strings.Trim(value, " ")})
+		v := scheduler.EnvVar{Key: strings.Trim(key, " "), Value: strings.Trim(value, " ")}
+		if v.Key == "" || strings.ContainsAny(v.Key, " \t") {
+			odd.names = append(odd.names, i+1)
+		}
+		if n := len(v.Value); n >= 2 && (v.Value[0] == '"' || v.Value[0] == '\'') && v.Value[n-1] == v.Value[0] {
+			odd.quotes = append(odd.quotes, i+1)
+		}
+		vars = append(vars, v)
 	}
-	return vars, nil
+	return vars, odd, nil
 }
