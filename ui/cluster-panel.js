@@ -160,7 +160,7 @@ function peerRow(peer, cluster, owned, skews, certs) {
   const differs = id !== '' && id !== cluster.job_set_id;
   return h('tr', { 'data-host': peer.host, 'data-status': peer.status },
     h('td', { class: 'tight' }, isolated(peer.host, 'mono')),
-    h('td', { class: 'tight' }, peer.node_name === null ? '–' : isolated(peer.node_name), peer.node_name !== null && peer.node_name === cluster.leader ? h('span', { class: 'chip is-running' }, 'leader') : null, peer.stopping ? h('span', { class: 'chip is-warning' }, 'stopping') : null),
+    h('td', { class: 'tight' }, peer.node_name === null ? '–' : isolated(peer.node_name), peer.node_name !== null && peer.node_name === cluster.leader && !cluster.conflict ? h('span', { class: 'chip is-running' }, 'leader') : null, peer.stopping ? h('span', { class: 'chip is-warning' }, 'stopping') : null),
     owned ? h('td', { class: 'tight' }, String(owned.get(peer.node_name ?? '') ?? '–')) : null,
     h('td', { class: `${kind} roomy`, title: words },
       h('span', { 'aria-hidden': 'true' }, `${glyph} `), peer.status,

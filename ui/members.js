@@ -42,9 +42,12 @@ const fresh = (status) => status === 'agreed' || status === 'syncing' || status 
  * @returns {Member[]}
  */
 export function members(cluster) {
+  // In a conflict nobody leads, whoever would.
+  const leader = cluster.conflict ? null : cluster.leader;
+  const leads = cluster.is_leader === true && !cluster.conflict;
   /** @type {Member[]} */
   const list = [{
-    key: 'self', name: cluster.node_name ?? '', host: '', status: 'self', leader: cluster.is_leader ?? false,
+    key: 'self', name: cluster.node_name ?? '', host: '', status: 'self', leader: leads,
     stopping: cluster.stopping ?? false, instance: cluster.instance_id ?? '', peer: null,
   }];
   for (const peer of cluster.peers) {
@@ -52,7 +55,7 @@ export function members(cluster) {
       const name = peer.node_name ?? peer.host;
       list.push({
         key: peer.host, name, host: peer.host, status: peer.status, stopping: peer.stopping ?? false, instance: peer.instance_id ?? '', peer,
-        leader: peer.node_name !== null && peer.node_name === cluster.leader && !cluster.is_leader,
+        leader: peer.node_name !== null && peer.node_name === leader && !leads,
       });
     }
   }

@@ -70,6 +70,7 @@ func TestConflict(t *testing.T) {
 	p.See(banner("conflict"))
 	p.SeeText(banner("conflict"), "yacron-a", "paused")
 	p.SeeText(panel, "standing down")
+	p.Await("nobody is drawn as leader", "all("+browser.Quote(panel+" .leads")+").length === 0 && !text("+browser.Quote(panel)+").includes('leader')")
 
 	third.Kill()
 	third.NodeName = "yacron-c"

@@ -32,6 +32,8 @@ for (const [name, [c, want]] of Object.entries(cases)) {
 test("the leader is marked once", () => {
   const marked = (c) => members(c).filter((m) => m.leader).map((m) => m.key);
   assert.deepEqual(marked(cluster(peer("b", "agreed", "ab"))), ["b:1"]);
+  assert.deepEqual(marked({ ...cluster(peer("b", "agreed", "ab")), conflict: true }), []);
+  assert.deepEqual(marked({ ...cluster(peer("b", "agreed", "ab")), conflict: true, is_leader: true, leader: "a" }), []);
   // Another process with the name of the leader is no second one.
   assert.deepEqual(marked({ ...cluster(peer("a", "conflict", "a")), leader: "a", is_leader: true }), ["self"]);
 });
