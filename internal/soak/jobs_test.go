@@ -17,6 +17,9 @@ const (
 	deadline = 10 * time.Second
 	// period is how often most jobs fire; every fifth one fires half as often.
 	period = 10 * time.Second
+	// cycle is when all goes on as before: a run that forbids others keeps the next
+	// firing from running, not the one after it.
+	cycle = 2 * period
 )
 
 // kind is a way for a job to behave.
@@ -61,7 +64,7 @@ func plan(j testcluster.Journal) ([]testcluster.Job, []netcluster.Timing) {
 		k, policy := ways[i%len(ways)], policies[(i+i/len(ways))%len(policies)]
 		every := period
 		if i%5 == 4 {
-			every = 2 * period
+			every = cycle
 		}
 		name := fmt.Sprintf("%s-%s-%03d", strings.ToLower(policy), k.name, i)
 		all = append(all, testcluster.Job{

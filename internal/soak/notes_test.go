@@ -26,22 +26,22 @@ const (
 
 // held is what an agent holds at a moment.
 type held struct {
-	at                               time.Time
 	rss                              int64 // bytes
 	descriptors, threads, goroutines int
 }
 
 // notes are what the agents held over the whole time, by node. They are taken between
 // rounds, when all agents are there and the same one leads: what an agent holds while
-// others are away is that of the jobs that it runs for them.
+// others are away is that of the jobs that it runs for them. Each taking lasts a cycle of
+// all jobs, so that it sees the same of their runs as any other.
 type notes struct {
 	names  []string // in their order
-	taken  map[string][]held
+	taken  map[string][][]held
 	client *http.Client
 }
 
 func newNotes(c *testcluster.Cluster) *notes {
-	n := &notes{taken: map[string][]held{}, client: &http.Client{Timeout: patience}}
+	n := &notes{taken: map[string][][]held{}, client: &http.Client{Timeout: patience}}
 	for _, node := range c.Nodes {
 		n.names = append(n.names, node.NodeName)
 	}
@@ -51,6 +51,9 @@ func newNotes(c *testcluster.Cluster) *notes {
 // take notes what all agents hold, again and again from one instant to another.
 func (n *notes) take(t *testing.T, c *testcluster.Cluster, from, to time.Time) {
 	t.Helper()
+	for _, name := range n.names {
+		n.taken[name] = append(n.taken[name], nil)
+	}
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
 	for now := time.Now(); now.Before(to); now = <-tick.C {
@@ -70,9 +73,9 @@ func (n *notes) note(t *testing.T, node *testcluster.Node) {
 	if err != nil || !node.Running() {
 		return
 	}
-	n.taken[node.NodeName] = append(n.taken[node.NodeName], held{
-		at: time.Now(), rss: node.RSS(), descriptors: node.Descriptors(), threads: node.Threads(), goroutines: goroutines,
-	})
+	takings := n.taken[node.NodeName]
+	last := &takings[len(takings)-1]
+	*last = append(*last, held{rss: node.RSS(), descriptors: node.Descriptors(), threads: node.Threads(), goroutines: goroutines})
 }
 
 // goroutines asks the agent's metrics how many goroutines it has.
@@ -98,11 +101,13 @@ func (n *notes) goroutines(node *testcluster.Node) (int, error) {
 	return 0, fmt.Errorf("%s: no go_goroutines", node.NodeName)
 }
 
-// quarter returns what a node held in its first (0) to last (3) quarter: the median of its
-// memory, and the least of what also goes up and down with the runs of a moment.
+// quarter returns what a node held in the first (0) to last (3) quarter of all takings, or
+// in the first and the last where there are but a few: the median of its memory, and the
+// least of what also goes up and down with the runs of a moment.
 func (n *notes) quarter(name string, i int) held {
-	all := n.taken[name]
-	part := all[len(all)*i/4 : len(all)*(i+1)/4]
+	takings := n.taken[name]
+	from := len(takings) * i / 4
+	part := slices.Concat(takings[from:max(from+1, len(takings)*(i+1)/4)]...)
 	median := func(of func(held) int64) int64 {
 		var values []int64
 		for _, h := range part {
@@ -119,12 +124,18 @@ func (n *notes) quarter(name string, i int) held {
 		return value
 	}
 	return held{
-		at:          part[0].at,
 		rss:         median(func(h held) int64 { return h.rss }),
 		descriptors: least(func(h held) int { return h.descriptors }),
 		threads:     least(func(h held) int { return h.threads }),
 		goroutines:  least(func(h held) int { return h.goroutines }),
 	}
+}
+
+// enough tells whether a node was noted often enough to compare quarters.
+func (n *notes) enough(name string) bool {
+	return len(n.taken[name]) >= 2 && !slices.ContainsFunc(n.taken[name], func(taking []held) bool {
+		return len(taking) < int(cycle/noteEvery)/2
+	})
 }
 
 // String returns a table of all quarters.
@@ -133,10 +144,10 @@ func (n *notes) String() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "node\tquarter\tmemory, MB\tdescriptors\tthreads\tgoroutines\t")
 	for _, name := range n.names {
+		if !n.enough(name) {
+			continue
+		}
 		for i := range 4 {
-			if len(n.taken[name]) < 4 {
-				continue
-			}
 			q := n.quarter(name, i)
 			fmt.Fprintf(w, "%s\t%d\t%.1f\t%d\t%d\t%d\t\n", name, i+1, float64(q.rss)/(1<<20), q.descriptors, q.threads, q.goroutines)
 		}
@@ -151,8 +162,8 @@ func (n *notes) mustBeFlat(t *testing.T) {
 	t.Helper()
 	const moreMemory = 24 << 20
 	for _, name := range n.names {
-		if len(n.taken[name]) < 8 {
-			t.Errorf("%s was seen only %d times", name, len(n.taken[name]))
+		if !n.enough(name) {
+			t.Errorf("%s was not seen often enough: %v", name, n.taken[name])
 			continue
 		}
 		first, last := n.quarter(name, 0), n.quarter(name, 3)

@@ -55,10 +55,10 @@ func TestSoak(t *testing.T) {
 		from := nextFiring()
 		m.play(min(round, duration/2, time.Until(end)))
 		c.AwaitAgreement(c.Nodes[0].NodeName)
-		// All firings up to now are settled when their deadlines are over. And in two
-		// periods every agent has as many runs at a time as it will ever have.
+		// All firings up to now are settled when their deadlines are over. And after a
+		// cycle every agent has as many runs at a time as it will ever have.
 		to := time.Now().UTC()
-		notes.take(t, c, to.Add(2*period), to.Add(2*period+deadline+2*time.Second))
+		notes.take(t, c, to.Add(cycle), to.Add(max(2*cycle, deadline+2*time.Second)))
 		closeBooks(t, w, timings, from, to, sum)
 		t.Logf("faults so far %v; firings %s", m.count, sum)
 	}
@@ -91,7 +91,7 @@ func setting(t *testing.T) (duration time.Duration, seed uint64) {
 // nextFiring is the next instant but for the coming seconds at which all jobs fire: what
 // is due just after the very first start has no voters yet.
 func nextFiring() time.Time {
-	return time.Now().Add(5 * time.Second).Truncate(2 * period).Add(2 * period).UTC()
+	return time.Now().Add(5 * time.Second).Truncate(cycle).Add(cycle).UTC()
 }
 
 // total is what all accounts come to.
