@@ -22,7 +22,8 @@ const DefaultAddress = "http://127.0.0.1:8080"
 
 const (
 	dialTimeout   = 5 * time.Second
-	maxAnswerSize = 256 << 20 // far beyond the answer of ten thousand jobs
+	answerTimeout = time.Minute // until an answer begins: an agent may be frozen
+	maxAnswerSize = 256 << 20   // far beyond the answer of ten thousand jobs
 	maxErrorSize  = 64 << 10
 )
 
@@ -63,10 +64,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	transport := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
-		TLSHandshakeTimeout: dialTimeout,
-		ForceAttemptHTTP2:   true,
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
+		ResponseHeaderTimeout: answerTimeout,
+		ForceAttemptHTTP2:     true,
 	}
 	c := &Client{address: address, token: cfg.Token, http: &http.Client{Transport: transport}}
 	switch u.Scheme {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -208,6 +209,23 @@ func TestClientContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.As(err, &unreachable) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The kernel takes connections for a process that does nothing any more.
+func TestClientOfFrozenAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }() // until it is closed
+		c := client(t, ClientConfig{})
+		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return ours, nil }
+		start := time.Now()
+		err := c.Cancel(t.Context(), "a")
+		var unreachable *UnreachableError
+		if waited := time.Since(start); !errors.As(err, &unreachable) || waited != answerTimeout {
+			t.Errorf("after %v: %v", waited, err)
+		}
+	})
 }
 
 func TestClientUnixSocket(t *testing.T) {
