@@ -3,6 +3,7 @@
 import * as actions from './actions.js';
 import { h, isolated, replace, setAttribute } from './dom.js';
 import { healths } from './health.js';
+import { askPause, openHelp, openMitigation, openSettings, openTail } from './overlays.js';
 import { pref, setPref } from './prefs.js';
 import { themes } from './theme.js';
 import { store } from './store.js';
@@ -48,6 +49,9 @@ function rank(typed, { label, job }) {
   return Math.max(whole, name < 0 ? -1 : name + 30);
 }
 
+/** @param {(entry: import('./store.js').Entry) => boolean} fits */
+const named = (fits) => store.list().filter(fits).map((entry) => entry.job.name);
+
 /** @returns {Command[]} */
 function commands() {
   const go = (/** @type {string} */ hash) => {
@@ -60,6 +64,12 @@ function commands() {
     ...themes.map(([theme, label]) => ({ label: `Theme: ${label}`, hint: 't', act: () => setPref('theme', theme) })),
     ...[['jobs', '1', 'jobs'], ['cluster', '2', 'cluster'], ['fleet', '3', 'fleet'], ['timeline/runs', '4', 'timeline'], ['timeline/outcomes', '', 'outcomes of days (heat map)'], ['timeline/next', '', 'next firings (radar)'], ['tv', 'w', 'wallboard']].map(([view = '', hint = '', name = '']) => ({ label: `Go to ${name}`, hint, act: () => go(`#${view}`) })),
     { label: 'Try a schedule', hint: 's', act: () => go('#sandbox') },
+    { label: 'Settings', hint: '', act: openSettings },
+    { label: 'Keys', hint: '?', act: openHelp },
+    ...[{ what: 'fail', names: named((entry) => entry.failing) }, { what: 'run', names: named((entry) => entry.job.running) }].filter(({ names }) => names.length > 0).flatMap(({ what, names }) => [
+      { label: `Tail the jobs that ${what}`, hint: `${names.length}`, act: () => openTail(names) },
+      { label: `Start or cancel the jobs that ${what} …`, hint: `${names.length}`, act: () => openMitigation(names) },
+    ]),
   ];
 }
 
@@ -80,8 +90,14 @@ function jobCommands() {
     }
     if (job.paused) {
       list.push({ label: 'Resume', hint: '', job: name, act: () => void actions.resume(name) });
+    } else if (job.enabled) {
+      list.push({ label: 'Pause', hint: '', job: name, act: () => askPause(name) });
     }
-    list.push({ label: 'History of', hint: '', job: name, act: go('/history') }, { label: 'Why', hint: '', job: name, act: go('/why') });
+    list.push(
+      { label: 'History of', hint: '', job: name, act: go('/history') },
+      { label: 'Schedule of', hint: '', job: name, act: go('/schedule') },
+      { label: 'Why', hint: '', job: name, act: go('/why') },
+      { label: 'Copy the command of', hint: '', job: name, act: () => void actions.copy(job.command, 'the command') });
     return list;
   });
 }

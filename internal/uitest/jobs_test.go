@@ -180,6 +180,10 @@ func TestPauseAndResume(t *testing.T) {
 		return testcluster.Expect("paused", j.Paused == nil, true)
 	})
 	p.SeeText(row("pausing"), "pending")
+	p.PressControl("k")
+	p.See(palette)
+	p.Press("pause paus\r")
+	p.SeeText("dialog[open]", "pausing")
 }
 
 // The filter looks at names and commands, shows what fits, and is part of the address.
