@@ -32,6 +32,8 @@ type Options struct {
 	Touch bool // fingers, and the way phones lay pages out
 	// Still asks for reduced motion.
 	Still bool
+	// Contrast asks for more contrast.
+	Contrast bool
 }
 
 // Page is one tab. Nothing that another page stored is known in it.
@@ -65,12 +67,15 @@ func Open(tb testing.TB, o Options) *Page {
 	if o.Size == (Size{}) {
 		o.Size = Desktop
 	}
-	scheme, motion := "light", "no-preference"
+	scheme, motion, contrast := "light", "no-preference", "no-preference"
 	if o.Dark {
 		scheme = "dark"
 	}
 	if o.Still {
 		motion = "reduce"
+	}
+	if o.Contrast {
+		contrast = "more"
 	}
 	if err := chromedp.Do(ctx); err != nil { // opens the tab, which lives as long as ctx
 		tb.Fatal(err)
@@ -86,6 +91,7 @@ func Open(tb testing.TB, o Options) *Page {
 			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: scheme},
 				{Name: "prefers-reduced-motion", Value: motion},
+				{Name: "prefers-contrast", Value: contrast},
 			}})
 			return err
 		}),

@@ -39,10 +39,19 @@ func TestSettings(t *testing.T) {
 	p.Click(button(row("busy"), "run-button"))
 	p.SeeText(row("busy"), "running")
 	p.SeeText(panel, "leader")
+	const calm = `getComputedStyle(one('.row.health-running .glyph')).animationName === 'none'`
+	still := open(t, n, browser.Options{Still: true})
+	still.SeeText(row("busy"), "running")
+	still.Await("the system wants less motion", calm)
+	still.Close()
+	more := open(t, n, browser.Options{Contrast: true})
+	more.Await("the system wants more contrast", "document.documentElement.dataset.theme === 'contrast'")
+	more.Close()
+
 	settings := []setting{
 		{"theme", choose("theme-select", "dark"), `getComputedStyle(document.body).backgroundColor === 'rgb(15, 19, 24)'`},
 		{"density", choose("density-select", "compact"), "one(" + browser.Quote(row("calm")) + ").getBoundingClientRect().height < 2.5 * parseFloat(getComputedStyle(document.documentElement).fontSize)"},
-		{"reduceMotion", check("reduceMotion-check"), `getComputedStyle(one('.row.health-running .glyph')).animationName === 'none'`},
+		{"reduceMotion", check("reduceMotion-check"), calm},
 		{"dock", check("dock-check"), "!one(" + browser.Quote(panel) + ")"},
 		{"scale", choose("scale-select", "140"), `parseFloat(getComputedStyle(document.documentElement).fontSize) > 19`},
 		{"interval", choose("interval-select", "0"), "one(" + browser.Quote(banner("paused")) + ")"},
