@@ -29,7 +29,8 @@ func (c *leaderCommand) Synopsis() string { return "Tell who leads the cluster, 
 func (c *leaderCommand) Help() string {
 	return help("leader [options]", `
 Tells who leads the cluster as the agent asked sees it, whether there is a quorum,
-and which conflicts keep Leader jobs from running.
+and which conflicts keep Leader jobs from running. If none leads, it also says
+what is wrong, and what to do about it.
 
 Exit codes: 0 there is a leader, 2 there is none, 1 the agent could not be asked.
 Under distribution: spread no node leads all jobs; the exit code is then 0 with a
@@ -49,6 +50,9 @@ type leadership struct {
 	ClusterSize  int            `json:"cluster_size"`
 	Quorum       int            `json:"quorum"`
 	Conflicts    []string       `json:"conflicts"` // in words
+	// Advice says what is wrong, and what to do, if there is no leader or Leader jobs do not
+	// run.
+	Advice []string `json:"advice,omitempty"`
 }
 
 // Run implements cli.Command.
@@ -67,11 +71,15 @@ func (c *leaderCommand) Run(args []string) int {
 	}
 	code := c.verdict(&cluster)
 	found := conflicts(&cluster)
+	var wrong []string
+	if code != exitOK && cluster.ElectLeader && !c.self || len(found) > 0 || len(cluster.Troubles) > 0 {
+		wrong = advice(&cluster)
+	}
 	switch {
 	case c.format == formatJSON:
 		answer := leadership{
 			Node: cluster.NodeName, Enabled: cluster.Enabled, ElectLeader: cluster.ElectLeader, Distribution: cluster.Distribution,
-			Quorate: cluster.Quorate, ClusterSize: cluster.ClusterSize, Quorum: cluster.Quorum, Conflicts: append([]string{}, found...),
+			Quorate: cluster.Quorate, ClusterSize: cluster.ClusterSize, Quorum: cluster.Quorum, Conflicts: append([]string{}, found...), Advice: wrong,
 		}
 		if cluster.ElectLeader {
 			answer.Leader, answer.IsLeader = cluster.Leader, cluster.IsLeader
@@ -90,6 +98,7 @@ func (c *leaderCommand) Run(args []string) int {
 			{"Quorum", quorumText(&cluster)},
 			{"Conflicts", conflict},
 		})
+		c.advise(wrong)
 	}
 	return code
 }

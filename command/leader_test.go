@@ -60,7 +60,10 @@ func TestLeader(t *testing.T) {
 			if got.Conflicts == nil || (len(got.Conflicts) > 0) != test.cluster.Conflict {
 				t.Errorf("conflicts are %v", got.Conflicts)
 			}
-			got.Conflicts = nil
+			if wrong := test.code != exitOK && test.cluster.ElectLeader || test.cluster.Conflict; (len(got.Advice) > 0) != wrong {
+				t.Errorf("the advice is %q", got.Advice)
+			}
+			got.Conflicts, got.Advice = nil, nil
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}

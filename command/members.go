@@ -40,6 +40,8 @@ CLOCK is by how much the clock of a node is ahead of that of the agent asked.
 Leader jobs need clocks within 2 seconds of each other.
 
 A quorum is made of agreement in both directions: do not derive it by counting.
+If something is wrong, the list ends with what that is, and what to do about it.
+
 An agent without a cluster has no members to list, which is no error. A cluster
 that is configured but does not run is one, and gives exit code 1.`, c.flags())
 }
@@ -67,6 +69,7 @@ type membership struct {
 	Quorate     bool           `json:"quorate"`
 	Leader      api.NullString `json:"leader"`
 	Members     []member       `json:"members"`
+	Advice      []string       `json:"advice,omitempty"` // what is wrong, and what to do
 }
 
 // Run implements cli.Command.
@@ -92,7 +95,7 @@ func (c *membersCommand) Run(args []string) int {
 		return max(code, c.json(membership{
 			Enabled: cluster.Enabled, Error: cluster.Error, Backend: cluster.Backend, Node: cluster.NodeName,
 			ClusterSize: cluster.ClusterSize, Quorum: cluster.Quorum, Quorate: cluster.Quorate,
-			Leader: cluster.Leader, Members: members,
+			Leader: cluster.Leader, Members: members, Advice: advice(&cluster),
 		}))
 	}
 	if c.clusterOff(&cluster) {
@@ -102,7 +105,10 @@ func (c *membersCommand) Run(args []string) int {
 	rows := make([][]string, len(members))
 	for i, m := range members {
 		status := m.Status
-		if m.Stopping {
+		switch {
+		case m.Stopping && m.Status == api.PeerUnreachable:
+			status += ", was stopped"
+		case m.Stopping:
 			status += ", stopping"
 		}
 		host, seen := string(m.Host), ago(m.LastSeen.Time, c.Now())
@@ -112,6 +118,7 @@ func (c *membersCommand) Run(args []string) int {
 		rows[i] = []string{host, string(m.Node), status, shortID(string(m.JobSetID)), seen, clockText(m.Clock), string(m.LastError)}
 	}
 	table(c.Stdout, []string{"HOST", "NODE", "STATUS", "JOB SET", "LAST SEEN", "CLOCK", "LAST ERROR"}, rows)
+	c.advise(advice(&cluster))
 	return code
 }
 

@@ -62,6 +62,9 @@ func (c *whyCommand) show(why *api.Why) {
 	}
 	if now := why.Now; now != nil {
 		head = append(head, [2]string{"If due now", verdictText(now, why.Node)})
+		if clusterAtFault(now) {
+			head = append(head, [2]string{"Ask next", "yacron2 members: it says what is wrong with the cluster, and what to do"})
+		}
 	}
 	pairs(c.Stdout, head)
 	switch nothing := len(why.Decisions)+len(why.Missed)+len(why.Runs) == 0; {
@@ -83,6 +86,16 @@ func (c *whyCommand) show(why *api.Why) {
 		c.printf("\n")
 		table(c.Stdout, runHeader(), runRows(why.Runs))
 	}
+}
+
+// clusterAtFault reports whether it is the state of the cluster that keeps a firing from
+// running anywhere, as far as the node asked knows.
+func clusterAtFault(v *api.WhyNow) bool {
+	switch v.Code {
+	case "no-quorum", "no-leader", "no-manager", "conflict":
+		return v.Action != "run"
+	}
+	return false
 }
 
 // verdictText says what would become of a firing.

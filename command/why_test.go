@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,35 @@ func someReasons() api.Why {
 			Outcome: api.OutcomeSuccess, ExitCode: new(0), StartedAt: at(-60), FinishedAt: at(-59), Duration: new(60.0),
 			Trigger: "schedule", Attempt: 1, Node: "yacron-a", Firing: at(-60),
 		}},
+	}
+}
+
+// What a whole cluster suffers from is told by another command.
+func TestWhyNamesTheNextQuestion(t *testing.T) {
+	for _, test := range []struct {
+		now  api.WhyNow
+		next bool
+	}{
+		{api.WhyNow{Action: "skip", Code: "no-quorum", Reason: "1 of 3 nodes agree"}, true},
+		{api.WhyNow{Action: "skip", Code: "conflict", Reason: "two names"}, true},
+		{api.WhyNow{Action: "skip", Code: "no-manager", Reason: "not running"}, true},
+		{api.WhyNow{Action: "run", Code: "no-manager", Reason: "a PreferLeader job runs anyway"}, false},
+		{api.WhyNow{Action: "skip", Code: "not-leader", Reason: "yacron-b leads"}, false},
+		{api.WhyNow{Action: "run", Code: "leader", Reason: "this node leads"}, false},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			data, err := api.Marshal(api.Why{Name: "backup", Node: "yacron-a", Now: &test.now})
+			if err != nil {
+				t.Error(err)
+			}
+			_, _ = w.Write(data)
+		}))
+		t.Cleanup(server.Close)
+		r := run(t, nil, "why", "-address", server.URL, "backup")
+		r.expect(t, exitOK, []string{test.now.Reason}, nil)
+		if next := strings.Contains(r.out, "Ask next    yacron2 members"); next != test.next {
+			t.Errorf("%s, %s: members is named: %v", test.now.Action, test.now.Code, next)
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ type Decision struct {
 func Decide(policy Policy, elect bool, v *View, job string) Decision {
 	switch {
 	case !elect:
-		return Decision{Action: Run, Code: CodeElectionOff, Reason: "election is off: every node runs every job"}
+		return Decision{Action: Run, Code: CodeElectionOff, Reason: "no election is configured: this node runs all of its jobs"}
 	case policy == EveryNode:
 		return Decision{Action: Run, Code: CodeEveryNode, Reason: "every node runs this job"}
 	case policy == Leader && v == nil:

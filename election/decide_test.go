@@ -39,8 +39,8 @@ func TestDecide(t *testing.T) {
 		owner  string
 		says   string // part of the reason
 	}{
-		{"election off", Leader, false, nil, Run, CodeElectionOff, "", "every node"},
-		{"election off, with a view", Leader, false, follow, Run, CodeElectionOff, "", "every node"},
+		{"election off", Leader, false, nil, Run, CodeElectionOff, "", "all of its jobs"},
+		{"election off, with a view", Leader, false, follow, Run, CodeElectionOff, "", "all of its jobs"},
 		{"every node", EveryNode, true, nil, Run, CodeEveryNode, "", "every node"},
 		{"every node in a conflict", EveryNode, true, conflict, Run, CodeEveryNode, "", "every node"},
 		{"no manager", Leader, true, nil, Skip, CodeNoManager, "", "not running"},
