@@ -38,11 +38,19 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err := s.loadFloor(ctx, c); err != nil {
 		return nil, nil, err
 	}
+	room := maxBytes
+	if mark != nil {
+		data, err := json.Marshal(mark)
+		if err != nil {
+			return nil, nil, err
+		}
+		room -= len(data)
+	}
 	b := batch{Store: s, client: c, hold: hold, mark: mark, Batch: lease.NewBatch(lease.Claimant{
 		Token: hold.Token, Instance: s.cfg.Identity.InstanceID, Node: s.cfg.Identity.NodeName}, firings)}
 	for {
 		f := s.lowest()
-		writes, err := b.Next(f.at, maxRecords, maxBytes)
+		writes, err := b.Next(f.at, maxRecords, room)
 		if err == nil && len(writes) > 0 {
 			err = b.attempt(ctx, f, writes)
 		}

@@ -233,6 +233,8 @@ func readable(err error, endpoints, user string) error {
 		hint = fmt.Sprintf("user %s may not do this: its role needs to read and write the election key and what begins with it and a slash", user)
 	case errors.Is(err, rpctypes.ErrUserEmpty):
 		hint = "etcd asks for a user: set username and password, or a client certificate whose common name is a user"
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		hint = "etcd has used up its space: raise its quota or compact and defragment it, then disarm its alarm"
 	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
 		hint = "no answer in time from " + endpoints
 	case status.Code(err) == codes.Unavailable:
