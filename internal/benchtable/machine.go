@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -34,16 +33,16 @@ func limits() []limit {
 
 // addLimits puts the machine's limits before the benchmarks.
 func (t *table) addLimits(all []limit) error {
-	var rows []row
+	var rows []*row
 	for _, l := range all {
 		times, err := l.measure(l.times)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		slices.Sort(times)
-		rows = append(rows, row{
+		rows = append(rows, &row{
 			pkg: "machine", name: l.name,
-			values: map[string]string{"ns/op": strconv.FormatInt(times[len(times)/2].Nanoseconds(), 10)},
+			values: map[string][]float64{"ns/op": {float64(times[len(times)/2].Nanoseconds())}},
 		})
 	}
 	if !slices.Contains(t.units, "ns/op") {

@@ -9,7 +9,7 @@ import (
 )
 
 func TestLimits(t *testing.T) {
-	table := &table{units: []string{"median-ms"}, rows: []row{{pkg: "e2e", name: "ColdStart", values: map[string]string{"median-ms": "1.5"}}}}
+	table := &table{units: []string{"median-ms"}, rows: []*row{{pkg: "e2e", name: "ColdStart", values: map[string][]float64{"median-ms": {1.5}}}}}
 	all := limits()
 	for i := range all {
 		all[i].times = 3
@@ -21,12 +21,12 @@ func TestLimits(t *testing.T) {
 		t.Fatalf("%+v", table)
 	}
 	for _, r := range table.rows[:len(all)] {
-		if v := r.values["ns/op"]; r.pkg != "machine" || v == "" || v == "0" {
+		if v, ok := r.median("ns/op"); r.pkg != "machine" || !ok || v <= 0 {
 			t.Errorf("%+v", r)
 		}
 	}
 	var out bytes.Buffer
-	if err := table.write(&out); err != nil || !strings.HasPrefix(strings.Split(out.String(), "\n")[1], "machine  start and await a process") {
+	if err := table.writeColumns(&out); err != nil || !strings.HasPrefix(strings.Split(out.String(), "\n")[1], "machine  start and await a process") {
 		t.Errorf("%v:\n%s", err, &out)
 	}
 

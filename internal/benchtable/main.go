@@ -1,6 +1,15 @@
 // Command benchtable runs go test with the arguments that it is given and prints all
-// benchmarks of all packages as one table, a column per unit, with what the machine itself
-// takes for processes, disk and network as its first rows.
+// benchmarks of all packages as one table in Markdown, with what the machine itself takes
+// for processes, disk and network as its first rows. Of benchmarks that ran several times
+// it shows the medians. Each result goes to the standard error output as it comes.
+//
+// With -columns as the first argument, in place of -markdown, it prints plain text, one row
+// per benchmark and one column per unit.
+//
+// Two conventions say more about a figure than itself. A benchmark whose name ends in /bare
+// does the least that the system takes for what those beside it do, and is shown as their
+// limit. A benchmark that reports a metric with the unit goal:UNIT says what its figure of
+// that unit should be below.
 package main
 
 import (
@@ -17,6 +26,16 @@ func main() {
 
 // run returns go test's own exit code, so that a failed benchmark fails the caller.
 func run(args []string) int {
+	write := (*table).writeMarkdown
+	if len(args) > 0 {
+		switch args[0] {
+		case "-columns":
+			write, args = (*table).writeColumns, args[1:]
+		case "-markdown":
+			args = args[1:]
+		}
+	}
+	began := time.Now()
 	cmd := exec.Command("go", append([]string{"test"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -28,7 +47,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "benchtable:", err)
 		return 1
 	}
-	t, readErr := read(out, os.Stderr)
+	t, readErr := read(out, os.Stderr, os.Stderr)
 	err = cmd.Wait()
 	if readErr != nil {
 		fmt.Fprintln(os.Stderr, "benchtable:", readErr)
@@ -39,8 +58,8 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "benchtable:", lerr)
 		return 1
 	}
-	fmt.Println(here())
-	if werr := t.write(os.Stdout); werr != nil {
+	fmt.Printf("%s; measured in %s\n\n", here(), time.Since(began).Round(time.Second))
+	if werr := write(t, os.Stdout); werr != nil {
 		fmt.Fprintln(os.Stderr, "benchtable:", werr)
 		return 1
 	}

@@ -12,21 +12,26 @@ import (
 
 // table collects benchmark results.
 type table struct {
-	units []string // columns, in order of first appearance
-	rows  []row
+	units []string // in order of first appearance
+	rows  []*row
 }
 
+// row is what one benchmark has shown.
 type row struct {
 	pkg, name string
-	values    map[string]string // by unit
+	values    map[string][]float64 // by unit; one for each time that it ran
+	goals     map[string]float64   // by unit
 }
 
 // cpus is the suffix that go test appends to a benchmark's name.
 var cpus = regexp.MustCompile(`-\d+$`)
 
-// read takes the output of go test -bench. Lines that are no result (a failure, a log
-// line) go to other, so that nothing is lost but the noise.
-func read(in io.Reader, other io.Writer) (*table, error) {
+// goalPrefix leads the unit of a figure that says what another one should be below.
+const goalPrefix = "goal:"
+
+// read takes the output of go test -bench. Results go to progress as they come, lines
+// that are none (a failure, a log line) to other, so that nothing is lost but the noise.
+func read(in io.Reader, progress, other io.Writer) (*table, error) {
 	t := new(table)
 	pkg := ""
 	lines := bufio.NewScanner(in)
@@ -37,10 +42,13 @@ func read(in io.Reader, other io.Writer) (*table, error) {
 			pkg = name[strings.LastIndex(name, "yacron2/")+len("yacron2/"):]
 			continue
 		}
-		if t.add(pkg, line) || noise(line) {
+		to := other
+		if t.add(pkg, line) {
+			to, line = progress, pkg+" "+line
+		} else if noise(line) {
 			continue
 		}
-		if _, err := fmt.Fprintln(other, line); err != nil {
+		if _, err := fmt.Fprintln(to, line); err != nil {
 			return nil, err
 		}
 	}
@@ -66,12 +74,21 @@ func (t *table) add(pkg, line string) bool {
 	if _, err := strconv.Atoi(f[1]); err != nil {
 		return false
 	}
-	r := row{pkg: pkg, name: cpus.ReplaceAllString(strings.TrimPrefix(f[0], "Benchmark"), ""), values: map[string]string{}}
-	timed := slices.Contains(f, "ns/op")
+	var values []float64
 	for i := 2; i < len(f); i += 2 {
-		value, unit := f[i], f[i+1]
-		if _, err := strconv.ParseFloat(value, 64); err != nil {
+		value, err := strconv.ParseFloat(f[i], 64)
+		if err != nil {
 			return false
+		}
+		values = append(values, value)
+	}
+	r := t.row(pkg, cpus.ReplaceAllString(strings.TrimPrefix(f[0], "Benchmark"), ""))
+	timed := slices.Contains(f, "ns/op")
+	for i, value := range values {
+		unit := f[2*i+3]
+		if of, ok := strings.CutPrefix(unit, goalPrefix); ok {
+			r.goals[of] = value
+			continue
 		}
 		// A benchmark that hides its own time measures other processes: then the
 		// allocations of this one say nothing either.
@@ -81,23 +98,47 @@ func (t *table) add(pkg, line string) bool {
 		if !slices.Contains(t.units, unit) {
 			t.units = append(t.units, unit)
 		}
-		r.values[unit] = value
+		r.values[unit] = append(r.values[unit], value)
 	}
-	t.rows = append(t.rows, r)
 	return true
 }
 
-// write prints the table, names to the left, numbers to the right. An error means
-// that nothing was measured or that w failed.
-func (t *table) write(w io.Writer) error {
+// row returns the row of a benchmark, and adds it if there is none.
+func (t *table) row(pkg, name string) *row {
+	for _, r := range t.rows {
+		if r.pkg == pkg && r.name == name {
+			return r
+		}
+	}
+	r := &row{pkg: pkg, name: name, values: make(map[string][]float64), goals: make(map[string]float64)}
+	t.rows = append(t.rows, r)
+	return r
+}
+
+// median returns the value in the middle of those of a unit; ok is false if there are none.
+func (r *row) median(unit string) (v float64, ok bool) {
+	values := slices.Sorted(slices.Values(r.values[unit]))
+	if len(values) == 0 {
+		return 0, false
+	}
+	return values[len(values)/2], true
+}
+
+// writeColumns prints a column for each unit, names to the left, numbers to the right.
+// An error means that nothing was measured or that w failed.
+func (t *table) writeColumns(w io.Writer) error {
 	if len(t.rows) == 0 {
-		return fmt.Errorf("no benchmark ran")
+		return errNothing
 	}
 	lines := [][]string{append([]string{"package", "benchmark"}, t.units...)}
 	for _, r := range t.rows {
 		line := []string{r.pkg, r.name}
 		for _, unit := range t.units {
-			line = append(line, r.values[unit])
+			cell := ""
+			if v, ok := r.median(unit); ok {
+				cell = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			line = append(line, cell)
 		}
 		lines = append(lines, line)
 	}
