@@ -2,13 +2,15 @@ package votes
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/yacron2/yacron2/election"
 )
 
-// What a claim costs a voter that keeps its votes, in a file that has 10,000 of them.
+// What a claim costs a voter that keeps its votes, in a file that has 10,000 of them. Bare is
+// the least that the disk takes for it: to write a page and to wait until it is there.
 func BenchmarkAppend(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("votes=%d", n), func(b *testing.B) {
@@ -42,4 +44,20 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "votes/s")
 		})
 	}
+	b.Run("bare", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "page"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		page := make([]byte, os.Getpagesize())
+		for b.Loop() {
+			if _, err := f.WriteAt(page, 0); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Sync(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -14,23 +14,19 @@ import (
 // startJobs is how many jobs are due at one instant.
 const startJobs = 1000
 
-// The benchmarks below start 1,000 shell jobs and wait for all of them. They report how
-// long after the instant the jobs were started, and the processor time of everything.
+// BenchmarkStart1000 starts 1,000 shell jobs and waits for all of them. It reports how long
+// after the instant the jobs were started, and the processor time of everything.
 //
-// Start1000 does it as the dispatcher does, from a few goroutines; StartInTurn1000 from
-// one. BareLoop1000 is the least that the system takes for it: one loop of fork and
-// exec. BareSessionLoop1000 gives each process a session of its own, as runs have; on
-// a busy machine that alone costs the loop much of its time, because the scheduler
-// puts each session into a group of its own.
-
-func BenchmarkStart1000(b *testing.B) { benchmarkStart(b, 4) }
-
-func BenchmarkStartInTurn1000(b *testing.B) { benchmarkStart(b, 1) }
-
-func BenchmarkBareLoop1000(b *testing.B) { benchmarkBareLoop(b, &syscall.SysProcAttr{}) }
-
-func BenchmarkBareSessionLoop1000(b *testing.B) {
-	benchmarkBareLoop(b, &syscall.SysProcAttr{Setsid: true})
+// "runs" does it as the dispatcher does, from a few goroutines; "in-turn" from one. "bare"
+// is the least that the system takes for it: one loop of fork and exec, each process in a
+// session of its own, as runs are; on a busy machine that alone costs the loop much of its
+// time, because the scheduler puts each session into a group of its own. "without-session"
+// leaves that out.
+func BenchmarkStart1000(b *testing.B) {
+	b.Run("runs", func(b *testing.B) { benchmarkStart(b, 4) })
+	b.Run("in-turn", func(b *testing.B) { benchmarkStart(b, 1) })
+	b.Run("bare", func(b *testing.B) { benchmarkBareLoop(b, &syscall.SysProcAttr{Setsid: true}) })
+	b.Run("without-session", func(b *testing.B) { benchmarkBareLoop(b, &syscall.SysProcAttr{}) })
 }
 
 func benchmarkStart(b *testing.B, starters int) {
