@@ -102,6 +102,9 @@ func (d *Dispatcher) claimable(batch []*firing) (ask, wait []*firing, c Coordina
 		until := deadline(job, f.at)
 		v := election.Decide(job.ClusterPolicy, d.elect, d.view, job.Name)
 		switch {
+		case d.phase > phaseRunning && f.parked != nil && d.seenTo(f.parked):
+			// The whole cluster stops: what the former owner ran is no loss.
+			d.decide(f, of(DecidedSkipped, f.parked.first))
 		case d.phase > phaseRunning:
 			d.decide(f, verdict{outcome: DecidedMissed, code: election.CodeStopping,
 				reason: "the agent stopped before its claim was settled"})

@@ -99,6 +99,7 @@ type firing struct {
 	reason  string // of the newest pending verdict
 	code    string
 	claimed election.Verdict // the newest one
+	parked  *parkedFiring    // what it was while it was another node's; nil: it never was
 }
 
 // verdict is what the dispatcher makes of a firing.

@@ -101,7 +101,7 @@ func (d *Dispatcher) resumeParked(now time.Time, viewChanged bool) (claims []*fi
 				continue
 			}
 		default:
-			f.trigger = TriggerLate
+			f.trigger, f.firing.parked = TriggerLate, f
 			if d.askable(&f.firing) {
 				claims = append(claims, &f.firing)
 			}
@@ -141,6 +141,8 @@ func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
 		v = f.verdict // ownership came without the firing
 	}
 	switch {
+	case d.phase > phaseRunning && d.needsClaim(f.entry.subject) && d.seenTo(f):
+		// Nobody can be asked any more, and nobody has to be.
 	case !d.elsewhere(v):
 		d.lose(&f.firing, of(DecidedMissed, v), election.Verdict{})
 	case !d.needsClaim(f.entry.subject):
@@ -156,6 +158,19 @@ func (d *Dispatcher) parkedOver(f *parkedFiring, v election.Decision) {
 			d.mistrust(&f.firing, owner, v.Owner) // it may be dead, and nobody has noticed yet
 		}
 	}
+}
+
+// seenTo reports whether the process that was to run a parked firing when it was due has
+// stopped in peace since, and so late that it has run it first, or has written down itself
+// why not. mu is held.
+func (d *Dispatcher) seenTo(f *parkedFiring) bool {
+	if d.view == nil || !d.elsewhere(f.first) {
+		return false
+	}
+	owner := processOf(f.first.Owner, f.seen)
+	known, ok := d.peers[owner]
+	return owner != "" && ok && !known.stopping.IsZero() &&
+		f.at.Sub(known.met) >= election.ClockSkew && f.at.Before(known.stopping.Add(-handOver))
 }
 
 // elsewhere reports whether a decision not to run something here names another process

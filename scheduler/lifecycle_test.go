@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -63,6 +65,42 @@ func TestQuiesceRecordsParkedFirings(t *testing.T) {
 				h.Quiesce()
 				synctest.Wait()
 				equal(t, "missed", h.history.missedOf("j"), test.want)
+			})
+		})
+	}
+}
+
+// When a whole cluster is stopped, each node owns the jobs for a moment, and asks in vain
+// for what those before it have long run. That is no loss, and nobody is to be alarmed:
+// only what was due when the one before had stopped already is.
+func TestStopOfTheWholeCluster(t *testing.T) {
+	for name, resumed := range map[string]bool{"claims under way": true, "no quorum any more": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, h *harness) {
+				c := &probed{fakeCoordinator: newFakeCoordinator(following())}
+				c.answers(func(election.Firing) election.Verdict {
+					return election.Verdict{Code: election.CodeUnanswered, Reason: "no answer from 2"}
+				})
+				h.begin(true, c, testJob(t, "j", "*/10 * * * * * *", policy(election.Leader), startsWithin(2*time.Minute)))
+				wait(60*time.Second + 500*time.Millisecond)
+				if resumed {
+					c.set(clusterOf(time.Now(), nil, []string{"a"})) // b leads, with c
+				} else {
+					s := clusterOf(time.Now(), []string{"a", "c"}, nil).State()
+					s.Peers = slices.Clone(s.Peers)
+					s.Peers[0].Stopping = true
+					c.set(election.NewView(s))
+				}
+				wait(time.Second)
+				if asked := c.askedFor("j"); (len(asked) > 0) != resumed {
+					t.Fatalf("asked for %v", asked)
+				}
+				h.Quiesce()
+				wait(5 * time.Second)
+				got := h.history.missedOf("j")
+				if len(got) != 1 || !strings.HasPrefix(got[0], "00:01:00 ") { // a stopped half a second later
+					t.Errorf("missed: %q", got)
+				}
 			})
 		})
 	}
