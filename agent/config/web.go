@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 	"math"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func (l *loader) web(n *node) *Web {
 	l.listeners(n, w)
 	l.hosts(n.get("hosts"), w)
 	l.tokens(n, w)
+	l.openDoors(n, w)
 	l.metrics(n.get("metrics"), &w.Metrics)
 	if m := n.get("socketMode"); m != nil && m.kind == scalar {
 		if v, err := strconv.ParseUint(strings.TrimPrefix(m.text, "0o"), 8, 32); err == nil && v <= 0o777 {
@@ -123,6 +125,30 @@ func parseListener(text string) (Listener, string) {
 		return Listener{}, "the port must be at most 65535"
 	}
 	return Listener{u.Scheme, u.Host}, ""
+}
+
+// openDoors tells of what can be reached from other machines without a token.
+func (l *loader) openDoors(n *node, w *Web) {
+	if listen := n.get("listen"); listen != nil && listen.kind == list && len(w.Tokens) == 0 {
+		for i, item := range listen.items {
+			parsed, problem := parseListener(item.text)
+			if item.kind != scalar || problem != "" || parsed.Scheme == "unix" || onlyHere(parsed.Address) {
+				continue
+			}
+			message, hint := "there is no token: whoever reaches this address can start jobs", "give "+spell(n, "authToken")+" or tokens"
+			if len(w.Hosts) == 0 && parsed.Scheme == "http" {
+				message += "; requests by other names than this machine's are refused, which yacron2 1.2 answered"
+				hint += ", or else the names as hosts"
+			}
+			l.out.add(item.pos, Diagnostic{Severity: Note, Key: "web.listen[" + strconv.Itoa(i) + "]", Message: message, Hint: hint})
+		}
+	}
+}
+
+// onlyHere reports whether only this machine can reach an address.
+func onlyHere(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (isLoopback(host) || host == "localhost" || strings.HasSuffix(host, ".localhost"))
 }
 
 // hosts reads web.hosts.
