@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -22,12 +23,12 @@ const defaultSocketMode = 0o660
 func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Listener, error) {
 	switch l.Scheme {
 	case "http":
-		return net.Listen("tcp", l.Address)
+		return net.Listen(family(l.Address), l.Address)
 	case "https":
 		if _, err := certs.get(nil); err != nil {
 			return nil, err
 		}
-		return tls.Listen("tcp", l.Address, &tls.Config{
+		return tls.Listen(family(l.Address), l.Address, &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: certs.get,
 			NextProtos:     []string{"http/1.1"},
@@ -36,6 +37,15 @@ func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Liste
 		return listenUnix(l.Address, mode)
 	}
 	return nil, fmt.Errorf("listen address %q: the scheme must be http, https or unix", l)
+}
+
+// family is the network of an address to bind. 0.0.0.0 is every address of IPv4 alone, which
+// it would not be otherwise: whoever wrote that may have a firewall for nothing else.
+func family(address string) string {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 // listenUnix makes a socket that has its final mode from the first moment on: it is

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/yacron2/yacron2/agent/config"
 )
 
 func TestListenUnixIsRestrictedFromTheStart(t *testing.T) {
@@ -66,5 +68,21 @@ func TestListenUnixReplacesOnlyADeadSocket(t *testing.T) {
 	}
 	if data, _ := os.ReadFile(file); string(data) != "precious" {
 		t.Error("the regular file is gone")
+	}
+}
+
+// 0.0.0.0 is IPv4, and nothing else is served there by the way.
+func TestListenServesTheFamilyThatIsNamed(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+		l, err := listen(config.Listener{Scheme: "http", Address: address}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := l.Addr().(*net.TCPAddr); !ok || got.IP.To4() == nil {
+			t.Errorf("%s became %v", address, l.Addr())
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

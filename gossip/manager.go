@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -155,10 +156,14 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// listenTCP binds addr; "*" stands for every address of every family.
+// listenTCP binds addr; "*" stands for every address of every family, and 0.0.0.0 for
+// those of IPv4 alone: whoever wrote that may have a firewall for nothing else.
 func listenTCP(addr string) (net.Listener, error) {
 	if port, wild := strings.CutPrefix(addr, "*:"); wild {
 		addr = ":" + port
+	}
+	if host, err := netip.ParseAddrPort(addr); err == nil && host.Addr().Is4() {
+		return net.Listen("tcp4", addr)
 	}
 	return net.Listen("tcp", addr)
 }

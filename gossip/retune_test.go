@@ -82,3 +82,17 @@ func TestCheckListen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// 0.0.0.0 is IPv4, and nothing else is served there by the way.
+func TestListenTCPServesTheFamilyThatIsNamed(t *testing.T) {
+	ln, err := listenTCP("0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := ln.Addr().(*net.TCPAddr); !ok || got.IP.To4() == nil {
+		t.Errorf("it became %v", ln.Addr())
+	}
+	if err := ln.Close(); err != nil {
+		t.Error(err)
+	}
+}
