@@ -45,9 +45,8 @@ func (m *Manager) keep(ctx context.Context, pause time.Duration) {
 func (m *Manager) watch(ctx context.Context) {
 	pause := rewatch
 	for ctx.Err() == nil {
-		heard := false
+		start := m.clock()
 		err := m.store.Watch(ctx, func() {
-			heard = true
 			m.mu.Lock()
 			m.stale = true
 			m.mu.Unlock()
@@ -56,7 +55,7 @@ func (m *Manager) watch(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if heard {
+		if m.clock()-start > rewatchMax { // else each end would be followed by a new begin
 			pause = rewatch
 		}
 		m.log.Debug("the watch of the lease has ended; it is opened again", "error", err, "pause", pause)

@@ -35,6 +35,11 @@ func LeaderRules(lease string) []Rule {
 	return []Rule{{Verbs: []string{"get", "update"}, Names: []string{lease}}, {Verbs: []string{"create"}}}
 }
 
+// WatcherRules is LeaderRules with the right to watch the Lease.
+func WatcherRules(lease string) []Rule {
+	return []Rule{{Verbs: []string{"get", "update", "watch"}, Names: []string{lease}}, {Verbs: []string{"create"}}}
+}
+
 // Namespace makes a namespace for one test.
 func (s *APIServer) Namespace(tb testing.TB) *Namespace {
 	tb.Helper()

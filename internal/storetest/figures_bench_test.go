@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -29,15 +30,15 @@ func report(b *testing.B, times []time.Duration) {
 	b.ReportMetric(0, "ns/op") // the sum of it all, with the way back, says nothing
 }
 
-// onEachSpeed runs a benchmark on each store, with its default settings and with the
+// onEachSpeed runs a benchmark on stores, with their default settings and with the
 // fastest.
-func onEachSpeed(b *testing.B, harmed bool, bench func(b *testing.B, w *world)) {
+func onEachSpeed(b *testing.B, stores map[string]maker, bench func(b *testing.B, w *world)) {
 	b.Helper()
-	for _, name := range []string{"etcd", "kubernetes"} {
+	for _, name := range slices.Sorted(maps.Keys(stores)) {
 		for _, s := range []speed{byDefault, fastest} {
 			b.Run(fmt.Sprintf("%s/%s", name, s), func(b *testing.B) {
 				for b.Loop() {
-					w := makers(harmed)[name](b, s, ticks)
+					w := stores[name](b, s, ticks)
 					w.Start()
 					bench(b, w)
 					w.check(b)
@@ -50,12 +51,14 @@ func onEachSpeed(b *testing.B, harmed bool, bench func(b *testing.B, w *world)) 
 // From the SIGKILL of the leader until both others see the next one. The goal is the
 // lease's duration and one retry.
 func BenchmarkKilledLeader(b *testing.B) {
-	onEachSpeed(b, false, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL) })
+	onEachSpeed(b, makers(false), func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL) })
 }
 
 // The same for a leader that is told to stop. The goal is half a second.
 func BenchmarkStoppedLeader(b *testing.B) {
-	onEachSpeed(b, false, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM) })
+	stores := makers(false)
+	stores["kubernetes-watched"] = onWatchedKubernetes
+	onEachSpeed(b, stores, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM) })
 }
 
 func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
@@ -79,7 +82,7 @@ func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
 // From the start of a store that was killed, and was away for longer than a lease lasts,
 // until one node leads. The goal is the lease's duration.
 func BenchmarkRestartedStore(b *testing.B) {
-	onEachSpeed(b, true, func(b *testing.B, w *world) {
+	onEachSpeed(b, makers(true), func(b *testing.B, w *world) {
 		var times []time.Duration
 		for range repetitions {
 			w.awaitRuns(b, leaderJob, w.awaitLeader(b, w.Nodes...))
@@ -105,11 +108,13 @@ func BenchmarkRestartedStore(b *testing.B) {
 // they come through the agents' links. With etcd a message is one of gRPC, with Kubernetes
 // it is not told, since connections are encrypted.
 func BenchmarkLoadOnStore(b *testing.B) {
-	for _, name := range []string{"etcd", "kubernetes"} {
+	stores := makers(false)
+	stores["kubernetes-watched"] = onWatchedKubernetes
+	for _, name := range slices.Sorted(maps.Keys(stores)) {
 		for _, perMinute := range []int{0, 1020} {
 			b.Run(name+"/"+strconv.Itoa(perMinute), func(b *testing.B) {
 				for b.Loop() {
-					w := makers(false)[name](b, byDefault, func(testcluster.Journal) []testcluster.Job { return load(perMinute) })
+					w := stores[name](b, byDefault, func(testcluster.Journal) []testcluster.Job { return load(perMinute) })
 					w.Start()
 					benchmarkLoad(b, w)
 				}

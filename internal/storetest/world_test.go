@@ -89,18 +89,27 @@ func onEtcd(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster
 
 func onKubernetes(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
 	tb.Helper()
-	return onServer(tb, realstore.StartAPIServer(tb), s, jobs)
+	return onServer(tb, realstore.StartAPIServer(tb), realstore.LeaderRules(leaseName), s, jobs)
 }
 
 func onSharedKubernetes(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
 	tb.Helper()
-	return onServer(tb, kube.Get(tb), s, jobs)
+	return onServer(tb, kube.Get(tb), realstore.LeaderRules(leaseName), s, jobs)
 }
 
-func onServer(tb testing.TB, server *realstore.APIServer, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
+// onWatchedKubernetes gives agents the right to watch the Lease too.
+func onWatchedKubernetes(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
+	tb.Helper()
+	return onServer(tb, kube.Get(tb), realstore.WatcherRules(leaseName), s, jobs)
+}
+
+// leaseName is the configuration's default.
+const leaseName = "yacron2-leader"
+
+func onServer(tb testing.TB, server *realstore.APIServer, rules []realstore.Rule, s speed, jobs func(testcluster.Journal) []testcluster.Job) *world {
 	tb.Helper()
 	n := server.Namespace(tb)
-	token := n.Account(tb, "agent", realstore.LeaderRules("yacron2-leader")...)
+	token := n.Account(tb, "agent", rules...)
 	w := &world{links: map[string][]*realstore.Proxy{},
 		kill: server.Kill, start: func() { server.Start(tb) },
 		pause: func() { server.Pause(tb) }, resume: func() { server.Resume(tb) }}

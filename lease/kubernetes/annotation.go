@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -151,6 +152,9 @@ func claimant(l *coordination.Lease, number owner) string {
 	return ""
 }
 
+// errNoRoom: nothing more can be dropped.
+var errNoRoom = errors.New("it is full")
+
 // fit drops what is least missed until all annotations have room in a Lease: first job
 // sets of one-shots but the newest, then running marks, the oldest first, but not that
 // of the process itself. Watermarks always have room.
@@ -164,8 +168,8 @@ func fit(l *coordination.Lease, self string) error {
 		} else if key := oldestMark(l, runningKey(self)); key != "" {
 			delete(l.Annotations, key)
 		} else {
-			return fmt.Errorf("its annotations would have %d bytes, and a Lease has room for %d (claims %d, one-shots that ran %d, running jobs %d)",
-				size, maxAnnotations, len(l.Annotations[claimsKey]), len(l.Annotations[ranKey]), len(l.Annotations[runningKey(self)]))
+			return fmt.Errorf("%w: its annotations would have %d bytes, and there is room for %d (claims %d, one-shots that ran %d, running jobs %d, annotations of others %d)",
+				errNoRoom, size, maxAnnotations, len(l.Annotations[claimsKey]), len(l.Annotations[ranKey]), len(l.Annotations[runningKey(self)]), foreignSize(l))
 		}
 		size = annotationSize(l)
 	}
@@ -176,6 +180,17 @@ func annotationSize(l *coordination.Lease) int {
 	size := 0
 	for key, text := range l.Annotations {
 		size += len(key) + len(text)
+	}
+	return size
+}
+
+// foreignSize is what annotations that are not ours take of the room.
+func foreignSize(l *coordination.Lease) int {
+	size := 0
+	for key, text := range l.Annotations {
+		if key != claimsKey && key != holdersKey && key != ranKey && !strings.HasPrefix(key, runningKeys) {
+			size += len(key) + len(text)
+		}
 	}
 	return size
 }

@@ -53,7 +53,7 @@ func (c *client) server() string {
 
 func (c *client) url(v verb) string {
 	path := []string{"apis/coordination.k8s.io/v1/namespaces", c.namespace, "leases"}
-	if v != create {
+	if v != create && v != watch { // which go to all of them
 		path = append(path, c.name)
 	}
 	return c.credentials.base.JoinPath(path...).String()

@@ -23,6 +23,11 @@ const leaseName = "yacron2-leader"
 func TestConformance(t *testing.T) {
 	server := kube.Get(t)
 	leasetest.Run(t, func(t *testing.T) *leasetest.Setup { return newRecord(t, server).setup() })
+	t.Run("watching", func(t *testing.T) {
+		leasetest.Run(t, func(t *testing.T) *leasetest.Setup {
+			return newRecordFor(t, server, realstore.WatcherRules(leaseName)).setup()
+		})
+	})
 }
 
 // record is the Lease of one test.
@@ -35,8 +40,14 @@ type record struct {
 // that were due before it.
 func newRecord(tb testing.TB, server *realstore.APIServer) *record {
 	tb.Helper()
+	return newRecordFor(tb, server, realstore.LeaderRules(leaseName))
+}
+
+// newRecordFor makes the Lease for agents with these rights.
+func newRecordFor(tb testing.TB, server *realstore.APIServer, rules []realstore.Rule) *record {
+	tb.Helper()
 	n := server.Namespace(tb)
-	r := &record{Namespace: n, token: n.Account(tb, "agent", realstore.LeaderRules(leaseName)...)}
+	r := &record{Namespace: n, token: n.Account(tb, "agent", rules...)}
 	server.Admin(tb, http.MethodPost, n.LeasePath(""), map[string]any{
 		"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
 		"metadata": map[string]any{"name": leaseName, "annotations": map[string]string{claimsKey: (&claims{}).encode()}}})

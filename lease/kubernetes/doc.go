@@ -1,6 +1,8 @@
 // Package kubernetes keeps the leader record in a Lease object of a Kubernetes API
 // server: one coordination.k8s.io/v1 Lease, read with get, written with update, created
-// once. Nothing else is asked for, so that a Role needs no more than these.
+// once. A Role needs no more than these. Where it gives the right to watch the Lease too,
+// other nodes notice at once that a leader has stopped, instead of at their next read; it
+// is tried once, and nothing relies on it.
 //
 // # The object
 //

@@ -23,6 +23,7 @@ const (
 	get    verb = "get"
 	create verb = "create"
 	update verb = "update"
+	watch  verb = "watch"
 )
 
 // method is how it is said in HTTP.
@@ -100,8 +101,11 @@ func (r *refusal) Error() string {
 		return fmt.Sprintf("%s does not accept the credentials of this node (they are wrong, expired or revoked)%s", server, said)
 	case http.StatusForbidden:
 		rule := fmt.Sprintf("verbs [get, update], resourceNames [%s]", r.name)
-		if r.verb == create {
+		switch r.verb {
+		case create:
 			rule = "verbs [create] and no resourceNames, since a create cannot be limited by name"
+		case watch:
+			rule = fmt.Sprintf("verbs [get, update, watch], resourceNames [%s]", r.name)
 		}
 		return fmt.Sprintf("%s does not allow this node to %s %s: its account needs a Role in the namespace %s with a rule for apiGroups [coordination.k8s.io], resources [leases], %s%s",
 			server, r.verb, lease, r.namespace, rule, said)

@@ -145,11 +145,3 @@ func TestAmbiguousErrors(t *testing.T) {
 		t.Error("an unsent error hides its cause")
 	}
 }
-
-func TestWatchEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := plain("node").Watch(ctx, func() { t.Error("something changed") }); !errors.Is(err, context.Canceled) {
-		t.Errorf("the watch ended with %v", err)
-	}
-}

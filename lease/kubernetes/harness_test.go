@@ -154,3 +154,13 @@ func openBare(t *testing.T, url string, logged io.Writer) *node {
 	})
 	return &node{Store: store, t: t}
 }
+
+// renewed renews a hold, which must stand.
+func renewed(t *testing.T, n *node, hold lease.Hold) lease.Hold {
+	t.Helper()
+	hold, err := n.Renew(n.ctx(), hold)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hold
+}

@@ -71,7 +71,7 @@ func (s *Store) recordOf(l *coordination.Lease) lease.Record {
 		r.HoldID = ownerOf(l).String()
 		r.Stands = s.cfg.Duration
 		if d := l.Spec.LeaseDurationSeconds; d != nil && *d > 0 {
-			r.Stands = time.Duration(*d) * time.Second
+			r.Stands = max(time.Duration(*d)*time.Second, minDuration)
 		}
 	}
 	return r

@@ -32,6 +32,7 @@ type Store struct {
 	server        serverClock
 	resume        time.Time // before that, the server wants no requests
 	warned        map[string]bool
+	unwatched     bool // the server does not let this node watch the Lease
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -75,12 +76,6 @@ func (s *Store) Read(ctx context.Context) (lease.Snapshot, error) {
 		return lease.Snapshot{}, fmt.Errorf("the annotation %s of the Lease %s/%s: %w", ranKey, s.cfg.LeaseNamespace, s.cfg.LeaseName, err)
 	}
 	return lease.Snapshot{Record: s.recordOf(l), Ran: ran, Marks: marksOf(l)}, nil
-}
-
-// Watch waits for the end of ctx: a watch would need a right that nothing else needs.
-func (s *Store) Watch(ctx context.Context, _ func()) error {
-	<-ctx.Done()
-	return ctx.Err()
 }
 
 // Reload takes over a kubeconfig, a token or certificates that have changed on disk. So

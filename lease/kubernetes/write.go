@@ -180,6 +180,18 @@ func (s *Store) limit(u urgency) time.Duration {
 	return max(s.cfg.RenewDeadline/3, time.Second)
 }
 
+// compute returns the object that is to replace one, nil if that may stay.
+func (s *Store) compute(before *coordination.Lease, do change) (*coordination.Lease, error) {
+	next, err := do(before)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	if err := fit(next, s.cfg.Identity.InstanceID); err != nil {
+		return nil, unsent{fmt.Errorf("the Lease %s/%s cannot be written: %w", s.cfg.LeaseNamespace, s.cfg.LeaseName, err)}
+	}
+	return next, nil
+}
+
 // try changes the object if nobody else does at the same time.
 func (s *Store) try(ctx context.Context, u urgency, from basis, do change, lost lostWrite) (*coordination.Lease, error) {
 	v := update
@@ -197,26 +209,29 @@ func (s *Store) try(ctx context.Context, u urgency, from basis, do change, lost 
 	ctx, cancel := context.WithTimeout(ctx, s.limit(u))
 	defer cancel()
 
-	before := from.lease
-	if !from.given {
-		if from.cached {
-			s.mu.Lock()
-			before = s.current
-			s.mu.Unlock()
-		}
-		if before == nil {
-			var err error
-			if before, err = s.read(ctx); err != nil {
-				return nil, err
-			}
+	before, known := from.lease, from.given
+	if !known && from.cached {
+		s.mu.Lock()
+		before = s.current
+		s.mu.Unlock()
+		known = before != nil
+	}
+	if !known {
+		var err error
+		if before, err = s.read(ctx); err != nil {
+			return nil, err
 		}
 	}
-	next, err := do(before)
+	next, err := s.compute(before, do)
+	if errors.Is(err, errNoRoom) && known {
+		// Others may have made room since.
+		if before, err = s.read(ctx); err != nil {
+			return nil, err
+		}
+		next, err = s.compute(before, do)
+	}
 	if err != nil || next == nil {
 		return before, err
-	}
-	if err := fit(next, s.cfg.Identity.InstanceID); err != nil {
-		return nil, unsent{fmt.Errorf("the Lease %s/%s cannot be written: %w", s.cfg.LeaseNamespace, s.cfg.LeaseName, err)}
 	}
 	if v = update; before == nil {
 		v = create
