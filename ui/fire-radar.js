@@ -46,6 +46,7 @@ class FireRadar extends HTMLElement {
   /** @type {{at: number, aside: number}[]} what the dots stand for */
   #placed = [];
   #shown = '';
+  #drawDue = false;
   #hand = svg('line', { class: 'hand', x1: middle, y1: middle });
   #dots = svg('g', {});
   #drawing = svg('svg', { class: 'radar', viewBox: `0 0 ${size} ${size}`, role: 'img' },
@@ -61,7 +62,7 @@ class FireRadar extends HTMLElement {
     if (this.childElementCount === 0) {
       this.append(this.#drawing, this.#list);
     }
-    this.#off = [store.on('tick', () => this.#tick()), store.on('jobs', () => this.#draw())];
+    this.#off = [store.on('tick', () => (this.#drawDue ? this.#draw() : this.#tick())), store.on('jobs', () => this.#draw())];
     this.#draw();
   }
 
@@ -70,6 +71,11 @@ class FireRadar extends HTMLElement {
   }
 
   #draw() {
+    // Nothing is taken away from under a finger.
+    this.#drawDue = this.matches(':active');
+    if (this.#drawDue) {
+      return;
+    }
     const all = store.list().flatMap((entry) => (entry.nextAt !== null && entry.job.enabled ? [{ entry, at: entry.nextAt }] : [])).sort((a, b) => a.at - b.at);
     const due = all.filter(({ entry }) => !entry.job.paused);
     // Those of one minute stand side by side, to the right and to the left in turn.

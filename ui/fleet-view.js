@@ -33,7 +33,8 @@ class FleetView extends HTMLElement {
         document.dispatchEvent(new CustomEvent('open-job', { detail: name }));
       }
     });
-    store.on('fleet', () => this.#draw());
+    // Nothing is taken away from under a finger: the next answer comes soon.
+    store.on('fleet', () => this.matches(':active') || this.#draw());
     store.on('tick', () => this.#tick());
     this.attributeChangedCallback();
   }

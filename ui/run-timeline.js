@@ -69,7 +69,8 @@ class RunTimeline extends HTMLElement {
       });
     }
     store.on('tick', () => {
-      if (!this.hidden && this.#part === 'runs' && (this.#due || Date.now() - this.#drawn > redraw)) {
+      // Nothing is taken away from under a finger.
+      if (!this.hidden && this.#part === 'runs' && !this.matches(':active') && (this.#due || Date.now() - this.#drawn > redraw)) {
         this.#draw();
       }
     });
