@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,12 +24,13 @@ const defaultSocketMode = 0o660
 func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Listener, error) {
 	switch l.Scheme {
 	case "http":
-		return net.Listen(family(l.Address), l.Address)
+		return net.Listen(bound(l.Address))
 	case "https":
 		if _, err := certs.get(nil); err != nil {
 			return nil, err
 		}
-		return tls.Listen(family(l.Address), l.Address, &tls.Config{
+		network, address := bound(l.Address)
+		return tls.Listen(network, address, &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: certs.get,
 			NextProtos:     []string{"http/1.1"},
@@ -39,13 +41,17 @@ func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Liste
 	return nil, fmt.Errorf("listen address %q: the scheme must be http, https or unix", l)
 }
 
-// family is the network of an address to bind. 0.0.0.0 is every address of IPv4 alone, which
-// it would not be otherwise: whoever wrote that may have a firewall for nothing else.
-func family(address string) string {
-	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
-		return "tcp4"
+// bound says how an address is bound: "*" is every address of every family, as in
+// cluster.listen, and 0.0.0.0 those of IPv4 alone, which they would not be otherwise:
+// whoever wrote that may have a firewall for nothing else.
+func bound(address string) (network, where string) {
+	if port, wild := strings.CutPrefix(address, "*:"); wild {
+		return "tcp", ":" + port
 	}
-	return "tcp"
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+		return "tcp4", address
+	}
+	return "tcp", address
 }
 
 // listenUnix makes a socket that has its final mode from the first moment on: it is

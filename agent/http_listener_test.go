@@ -73,12 +73,12 @@ func TestListenUnixReplacesOnlyADeadSocket(t *testing.T) {
 
 // 0.0.0.0 is IPv4, and nothing else is served there by the way.
 func TestListenServesTheFamilyThatIsNamed(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0", "*:0"} {
 		l, err := listen(config.Listener{Scheme: "http", Address: address}, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := l.Addr().(*net.TCPAddr); !ok || got.IP.To4() == nil {
+		if got, ok := l.Addr().(*net.TCPAddr); !ok || got.IP.To4() == nil && address != "*:0" || !got.IP.IsUnspecified() && address != "127.0.0.1:0" {
 			t.Errorf("%s became %v", address, l.Addr())
 		}
 		if err := l.Close(); err != nil {
