@@ -185,6 +185,15 @@ func (s *Server) store(next *pair, index uint64) {
 
 func (s *Server) remove(key string) { s.bury(key, s.change()) }
 
+// clear removes what is asked for, in one write.
+func (s *Server) clear(q query) {
+	found, _ := s.find(q)
+	index := s.change()
+	for _, p := range found {
+		s.bury(p.Key, index)
+	}
+}
+
 func (s *Server) bury(key string, index uint64) {
 	if s.state.keys[key] != nil {
 		delete(s.state.keys, key)

@@ -158,7 +158,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path[0] == "kv" && r.Method == http.MethodPut:
 		s.write(w, r, body)
 	case path[0] == "kv" && r.Method == http.MethodDelete:
-		s.remove(key(r))
+		s.clear(query{key: key(r), prefix: r.URL.Query().Has("recurse")})
 		answer(w, http.StatusOK, true)
 	default:
 		http.NotFound(w, r)

@@ -105,7 +105,7 @@ func (s *Server) create(w http.ResponseWriter, body []byte) {
 			return
 		}
 		if delay < 1000 {
-			delay *= time.Second
+			delay = time.Duration(delay.Nanoseconds()) * time.Second
 		}
 	}
 	s.state.made++

@@ -8,13 +8,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/yacron2/yacron2/internal/realstore"
+	"github.com/yacron2/yacron2/internal/testcluster"
 )
 
 // kube is the API server of all tests that do not harm it.
 var kube realstore.SharedAPIServer
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := testcluster.Main(m, "4")
 	if err := kube.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "closing the API server:", err)
 		code = 1
