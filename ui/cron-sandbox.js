@@ -1,6 +1,7 @@
 // The sandbox for schedules: what is typed is tried by the agent at once, with its firings,
 // what it means and what may surprise, before it is in any file.
 
+/** @import {Child, Props} from './dom.js' */
 /** @import {Problem, SchedulePreview} from './types.js' */
 /** @import {Trial} from './schedule-try.js' */
 import * as actions from './actions.js';
@@ -48,7 +49,8 @@ class Sandbox {
   #rule = h('select', { 'data-testid': 'sandbox-rule', onchange: () => this.#changed() }, h('option', { value: 'and' }, 'both must match'), h('option', { value: 'or' }, 'either is enough'));
   #ruleLabel = h('label', { hidden: true }, 'Day of month and day of week', this.#rule);
   #verdict = h('p', { id: 'sandbox-verdict', class: 'verdict', role: 'status', 'data-testid': 'sandbox-verdict' });
-  #result = h('div', { class: 'result', 'data-testid': 'sandbox-result' });
+  #firings = h('div', { class: 'part' });
+  #notes = h('div', { class: 'part' });
   #tried = h('div', { class: 'chips', 'data-testid': 'sandbox-tried' });
   #copies = [
     button('Copy', () => this.#copy(this.#trial().schedule, 'the schedule'), { 'data-testid': 'sandbox-copy' }),
@@ -83,8 +85,8 @@ class Sandbox {
       h('div', { class: 'fields' }, h('label', {}, 'Schedule', this.#schedule), h('label', {}, 'Time zone', this.#zone), this.#ruleLabel),
       this.#verdict,
       h('div', { class: 'copies', role: 'group', 'aria-label': 'Copy' }, ...this.#copies),
-      this.#result,
-      h('section', {}, h('h3', { text: 'Tried last' }), this.#tried),
+      h('div', { class: 'result', 'data-testid': 'sandbox-result' }, this.#firings,
+        h('div', { class: 'part' }, this.#notes, h('section', {}, h('h3', {}), this.#tried))),
     ]);
     setAttribute(dialog, 'class', 'sandbox');
     dialog.addEventListener('keydown', (event) => this.#pressed(event));
@@ -152,7 +154,7 @@ class Sandbox {
     this.#answer = null;
     this.#wanted = false;
     if (schedule === '') {
-      this.#show('', 'Minute, hour, day of month, month and day of week; a year behind them, and with it seconds in front; or a macro.', []);
+      this.#show('', 'Minute, hour, day of month, month and day of week; a year behind them, and with it seconds in front; or a macro.', [], []);
       return;
     }
     this.#timer = setTimeout(() => void this.#ask(), wait);
@@ -183,11 +185,12 @@ class Sandbox {
     const zone = answer.timezone ?? local;
     const seldom = rare(trial.schedule);
     this.#show('holds', describe(trial.schedule, zone, trial.either) || 'This holds, but is not one that the page can put into words.', [
+      h('section', {}, h('h3', {}, 'Next firings'),
+        answer.firings.length > 0 ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Next firings' }, firingList(answer.firings, zone, store.now()))
+          : h('p', { class: 'dim' }, trial.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None.')),
+    ], [
       ...answer.warnings.map(({ message, hint }) => h('p', { class: 'remark' }, sentence(message), hint ? h('span', { class: 'dim' }, ` ${sentence(hint)}`) : null)),
       seldom ? h('p', { class: 'remark', text: seldom }) : null,
-      h('section', {}, h('h3', {}, 'Next firings'),
-        answer.firings.length > 0 ? h('div', { class: 'scroll' }, firingList(answer.firings, zone, store.now()))
-          : h('p', { class: 'dim' }, trial.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None.')),
       h('section', { 'data-testid': 'sandbox-jobs' }, h('h3', {}, 'Jobs with this schedule'), company(answer)),
     ]);
   }
@@ -199,11 +202,11 @@ class Sandbox {
       document.dispatchEvent(new CustomEvent('locked'));
     }
     if (problems.length === 0) {
-      this.#show('fails', error instanceof Error ? error.message : String(error), []);
+      this.#show('fails', error instanceof Error ? error.message : String(error), [], []);
       return;
     }
     const first = problems.find(({ key }) => key === 'schedule');
-    this.#show('fails', first ? 'No job can have this schedule.' : 'No job can have this zone.', problems.map((problem) => reason(trial, problem)));
+    this.#show('fails', first ? 'No job can have this schedule.' : 'No job can have this zone.', problems.map((problem) => reason(trial, problem)), []);
     setAttribute(this.#schedule, 'aria-invalid', first !== undefined);
     setAttribute(this.#zone, 'aria-invalid', problems.some(({ key }) => key === 'timezone'));
   }
@@ -211,20 +214,22 @@ class Sandbox {
   /**
    * @param {'holds'|'fails'|''} verdict
    * @param {string} words
-   * @param {import('./dom.js').Child[]} result
+   * @param {Child[]} firings
+   * @param {Child[]} notes
    */
-  #show(verdict, words, result) {
+  #show(verdict, words, firings, notes) {
     setAttribute(this.#verdict, 'class', `verdict ${verdict}`);
     replace(this.#verdict, verdict ? h('span', { 'aria-hidden': 'true' }, verdict === 'holds' ? '✓ ' : '✗ ') : null, words);
     this.#copies.forEach((copy) => setAttribute(copy, 'disabled', verdict !== 'holds'));
     setAttribute(this.#schedule, 'aria-invalid', null);
     setAttribute(this.#zone, 'aria-invalid', null);
-    replace(this.#result, ...result);
+    replace(this.#firings, ...firings);
+    replace(this.#notes, ...notes);
   }
 
   #tick() {
     const now = store.now();
-    countDown(this.#result, now);
+    countDown(this.#firings, now);
     const first = this.#answer?.firings[0];
     if (first && Date.parse(first.at) <= now) {
       this.#answer = null;
@@ -260,7 +265,7 @@ class Sandbox {
   }
 }
 
-/** @param {import('./dom.js').Props} props */
+/** @param {Props} props */
 const field = (props) => h('input', { type: 'text', class: 'mono', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false', ...props });
 
 /** Sentences of the agent begin small, as its log does. @param {string} text */

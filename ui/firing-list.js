@@ -23,13 +23,13 @@ function wall(local) {
 export function firingList(list, zone, now) {
   const foreign = zone !== 'UTC';
   const noted = list.some(({ note }) => note);
-  const head = [foreign ? `Local (${zone})` : 'UTC', ...(foreign ? ['UTC'] : []), 'In', ...(noted ? ['Note'] : [])];
+  const head = [foreign ? `Local (${zone})` : 'UTC', 'In', ...(foreign ? ['UTC'] : []), ...(noted ? ['Note'] : [])];
   return h('table', { class: 'list', 'data-testid': 'next-table' },
     h('thead', {}, h('tr', {}, ...head.map((label) => h('th', { scope: 'col' }, label)))),
     h('tbody', {}, ...list.map(({ at, local, note }) => h('tr', {},
       h('td', { class: 'tight', title: `${format.local(at)} for this browser` }, wall(local)),
-      foreign ? h('td', { class: 'tight' }, format.utc(at)) : null,
       h('td', { class: 'tight', 'data-at': at }, format.countdown(Date.parse(at) - now)),
+      foreign ? h('td', { class: 'tight' }, format.utc(at).slice(0, 19)) : null,
       noted ? h('td', { text: note ?? '' }) : null))));
 }
 

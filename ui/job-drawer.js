@@ -7,7 +7,6 @@ import { button, h, isolated, setAttribute, setText } from './dom.js';
 import * as format from './format.js';
 import { healths } from './health.js';
 import { frame } from './job-columns.js';
-import { LogView } from './log-view.js';
 import { askPause, loadView } from './overlays.js';
 import { describe } from './schedule-words.js';
 import { store } from './store.js';
@@ -35,9 +34,8 @@ export class JobDrawer extends HTMLElement {
   #tabs = tabs.map(([id, label]) => button(label, () => this.show(this.job, id), {
     class: 'tab', role: 'tab', id: `tab-${id}`, 'aria-controls': `panel-${id}`, 'data-testid': `tab-${id}`,
   }));
-  #logs = new LogView();
-  // The other ones are loaded when they are wanted.
-  #views = { logs: this.#logs, history: document.createElement('run-history'), schedule: document.createElement('job-schedule'), why: document.createElement('job-why') };
+  // They are loaded when they are wanted.
+  #views = { logs: document.createElement('log-view'), history: document.createElement('run-history'), schedule: document.createElement('job-schedule'), why: document.createElement('job-why') };
   #panels = tabs.map(([id]) => h('div', { class: 'panel', role: 'tabpanel', tabindex: '0', id: `panel-${id}`, 'aria-labelledby': `tab-${id}`, hidden: true }, this.#views[id]));
 
   connectedCallback() {
@@ -103,8 +101,10 @@ export class JobDrawer extends HTMLElement {
   /** Asks for what the open tab shows, as soon as it is known that there is such a job. */
   #fill() {
     this.#filled = store.entries.has(this.job);
-    this.#logs.attach(this.#filled && this.tab === 'logs' ? this.job : '');
-    if (this.#filled && this.tab !== 'logs') {
+    if (!this.#filled || this.tab !== 'logs') {
+      this.#views.logs.setAttribute('job', '');
+    }
+    if (this.#filled) {
       loadView(this.tab);
       this.#views[this.tab].setAttribute('job', this.job);
     }
@@ -118,7 +118,7 @@ export class JobDrawer extends HTMLElement {
     this.toggleAttribute('hidden', true);
     this.job = '';
     document.body.classList.remove('with-drawer');
-    this.#logs.attach('');
+    this.#views.logs.setAttribute('job', '');
     if (inside && this.#before instanceof HTMLElement) {
       this.#before.focus({ preventScroll: true });
     }

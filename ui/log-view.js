@@ -20,7 +20,9 @@ const retry = 2000;
 
 /** @typedef {{element: HTMLElement, raw: string, text: string}} Shown */
 
-export class LogView extends HTMLElement {
+class LogView extends HTMLElement {
+  static observedAttributes = ['job'];
+
   #job = '';
   /** @type {Shown[]} */
   #lines = [];
@@ -90,11 +92,9 @@ export class LogView extends HTMLElement {
     this.#look();
   }
 
-  /**
-   * Shows the output of a job, '' for none.
-   * @param {string} job
-   */
-  attach(job) {
+  /** Shows the output of the job that the attribute names, '' for none. */
+  attributeChangedCallback() {
+    const job = this.getAttribute('job') ?? '';
     if (this.#job === job && this.#reading) {
       return;
     }

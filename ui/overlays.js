@@ -51,6 +51,7 @@ export const openWallboard = (closed) => load(import('./wallboard.js'), (m) => m
  */
 export function loadView(view) {
   switch (view) {
+    case 'logs': load(import('./log-view.js'), nothing); break;
     case 'cluster': load(import('./cluster-story.js'), nothing); break;
     case 'fleet': load(import('./fleet-view.js'), nothing); break;
     case 'timeline': load(import('./run-timeline.js'), nothing); break;
