@@ -1,13 +1,11 @@
-# An image with the agent, a shell and the usual programs for jobs:
-#
-#     make build
-#     docker build -t yacron2 .
-#     docker run -v ./example/jobs.yaml:/etc/yacron2.d/jobs.yaml:ro yacron2
+# An image with the agent, a shell and the usual programs for jobs. "make image" builds it;
+# example/docker/alone.yaml says how to start it.
 #
 # The agent collects orphans itself; no other init is needed. It runs as root, so that
 # jobs can have a user. Where none of them has one, better build it with
 #
-#     docker build --build-arg USER=nobody -t yacron2 .
+#     make image IMAGEFLAGS="--build-arg USER=nobody"
+#
 FROM debian:stable-slim
 
 RUN apt-get update \
@@ -22,7 +20,7 @@ ARG USER=root
 USER ${USER}
 
 # Needs the API at its usual place. If it is elsewhere, or wants a token, set
-# YACRON2_HTTP_ADDR or YACRON2_HTTP_TOKEN.
+# YACRON2_HTTP_ADDR or YACRON2_HTTP_TOKEN; without an API, run it with --no-healthcheck.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["yacron2", "job", "list"]
 
 STOPSIGNAL SIGTERM

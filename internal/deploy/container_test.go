@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +12,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/yacron2/yacron2/internal/netcluster"
 	"github.com/yacron2/yacron2/internal/testcluster"
 )
 
 // project is a compose file whose services run.
 type project struct {
 	*compose
-	t     *testing.T
-	net   *netcluster.Net
-	image image
-	dir   string
+	t      *testing.T
+	engine engine
+	image  image
+	dir    string
 
 	mu         sync.Mutex
 	containers map[string]*container
+}
+
+// engine is what containers run by. Which one is the same for all tests of a run.
+type engine interface {
+	// command returns what runs a service until its end, and passes SIGTERM on to it.
+	command(p *project, service string) *exec.Cmd
+	// beside returns what runs a program where a service runs.
+	beside(p *project, service string, words ...string) *exec.Cmd
+	// kill ends a service at once.
+	kill(p *project, service string) error
 }
 
 // container is one service that was started.
@@ -57,11 +65,12 @@ func (o *output) String() string {
 // up starts all services of a compose file, those first that others wait for.
 func up(t *testing.T, name string, variables map[string]string) *project {
 	t.Helper()
-	netcluster.Require(t)
 	c := readCompose(t, name, variables)
-	p := &project{
-		compose: c, t: t, net: netcluster.New(t, slices.Sorted(maps.Keys(c.Services))...), image: readImage(t),
-		dir: t.TempDir(), containers: map[string]*container{},
+	p := &project{compose: c, t: t, image: readImage(t), dir: t.TempDir(), containers: map[string]*container{}}
+	if os.Getenv(imageVariable) != "" {
+		p.engine = newPodman(t, p)
+	} else {
+		p.engine = newProcesses(t, p)
 	}
 	t.Cleanup(p.down)
 	started := map[string]bool{}
@@ -83,69 +92,10 @@ func up(t *testing.T, name string, variables map[string]string) *project {
 	return p
 }
 
-// enter makes a root folder for a container, of what this machine has, and becomes a
-// program in it. Nothing of it is seen outside of the mount namespace that it runs in.
-const enter = `
-root=$1 host=$2 mounts=$3; shift 3
-hostname "$host"
-mount -t tmpfs -o mode=755 container "$root"
-cd "$root"
-mkdir -p proc dev tmp etc run var/lib/yacron2 program
-chmod 1777 tmp
-for d in bin sbin lib lib32 lib64 usr; do
-	if [ -L "/$d" ]; then ln -s "$(readlink "/$d")" "$d"
-	elif [ -d "/$d" ]; then mkdir "$d"; mount --rbind "/$d" "$d"; fi
-done
-mount --rbind /proc proc
-mount --rbind /dev dev
-cp /etc/passwd /etc/group /etc/nsswitch.conf /etc/hosts etc/ 2>/dev/null || true
-cp /etc/resolv.conf etc/ 2>/dev/null || true
-while read -r from to how; do
-	mkdir -p "./$(dirname "$to")"
-	if [ -d "$from" ]; then mkdir -p "./$to"; else : >"./$to"; fi
-	mount --bind "$from" "./$to"
-	if [ "$how" = ro ]; then mount -o remount,bind,ro "./$to"; fi
-done <"$mounts"
-exec chroot "$root" "$@"`
-
 // start starts a service, again after its end as well.
 func (p *project) start(name string) {
 	p.t.Helper()
-	s := p.Services[name]
-	dir := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Join(dir, "root"), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	mounts := testcluster.Binary(p.t) + " /program/yacron2 ro\n"
-	for _, text := range s.Volumes {
-		v := p.volume(p.t, text)
-		from, how := v.file, "rw"
-		if v.name != "" {
-			from = filepath.Join(p.dir, "volume-"+v.name)
-			if err := os.MkdirAll(from, 0o755); err != nil {
-				p.t.Fatal(err)
-			}
-		}
-		if v.readOnly {
-			how = "ro"
-		}
-		mounts += from + " " + v.to + " " + how + "\n"
-	}
-	list := filepath.Join(dir, "mounts")
-	if err := os.WriteFile(list, []byte(mounts), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	host := s.Hostname
-	if host == "" {
-		host = name
-	}
-	words := append(p.net.Prefix(name), "unshare", "--uts", "sh", "-ec", enter, "sh", filepath.Join(dir, "root"), host, list)
-	words = append(words, s.words(p.image)...)
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = []string{"PATH=/program:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"}
-	for _, key := range slices.Sorted(maps.Keys(s.Environment)) {
-		cmd.Env = append(cmd.Env, key+"="+s.Environment[key])
-	}
+	cmd := p.engine.command(p, name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := &container{cmd: cmd, exited: make(chan struct{}), out: &output{}}
@@ -219,7 +169,8 @@ func (p *project) stop(names ...string) {
 // kill ends a service as "docker compose kill" does.
 func (p *project) kill(name string) {
 	p.t.Helper()
-	if err := p.container(name).cmd.Process.Kill(); err != nil {
+	p.container(name)
+	if err := p.engine.kill(p, name); err != nil {
 		p.t.Fatal(err)
 	}
 	p.awaitEnd(name)
@@ -229,7 +180,7 @@ func (p *project) kill(name string) {
 func (p *project) down() {
 	for name, c := range p.containers {
 		if c.running() {
-			_ = c.cmd.Process.Kill()
+			_ = p.engine.kill(p, name) // it may have ended meanwhile
 		}
 		<-c.exited
 		if p.t.Failed() {
@@ -238,15 +189,11 @@ func (p *project) down() {
 	}
 }
 
-// exec runs a program in the network of a service, as "docker compose exec" does, and
-// returns its output and exit code.
+// exec runs a program beside a service, as "docker compose exec" does, and returns its
+// output and exit code.
 func (p *project) exec(name string, words ...string) (out string, code int) {
 	p.t.Helper()
-	if words[0] == "yacron2" {
-		words[0] = testcluster.Binary(p.t)
-	}
-	words = append(p.net.Prefix(name), words...)
-	cmd := exec.Command(words[0], words[1:]...)
+	cmd := p.engine.beside(p, name, words...)
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		p.t.Fatal(err)
