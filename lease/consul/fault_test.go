@@ -243,6 +243,58 @@ func TestSessionIsGone(t *testing.T) {
 	}
 }
 
+// The answer to the request that locks the key is lost, and much of the session's time goes
+// by before that is known. What is granted then, is granted from then on.
+func TestAnswerToTheLockIsLost(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t, consuldouble.Options{Expiry: consuldouble.Early})
+	lost := make(chan struct{}, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("acquire") || len(lost) > 0 {
+			d.ServeHTTP(w, r)
+			return
+		}
+		d.ServeHTTP(httptest.NewRecorder(), r)
+		lost <- struct{}{}
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(proxy.Close)
+	s := d.open(t, func(c *Config) { c.Address = proxy.URL })
+	seen, err := s.Read(limited(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hold, err := s.Acquire(limited(t), seen.Record); err == nil {
+		t.Fatalf("acquired without an answer: %+v", hold)
+	}
+	session := d.Holder(testKey)
+	if session == "" {
+		t.Fatal("nobody has locked the key")
+	}
+	<-time.After(MinTTL / 2)
+	if seen, err = s.Read(limited(t)); err != nil || !seen.Record.Own {
+		t.Fatalf("the record reads %+v, %v", seen.Record, err)
+	}
+	sent := time.Now()
+	hold, err := s.Acquire(limited(t), seen.Record)
+	if err != nil || d.Holder(testKey) != session {
+		t.Fatalf("acquiring what it has: %+v, %v", hold, err)
+	}
+	<-time.After(time.Until(sent.Add(hold.Duration - 200*time.Millisecond)))
+	// Unless the machine was too slow to look in time.
+	if held := d.Holder(testKey); held != session && time.Since(sent) < hold.Duration {
+		t.Errorf("%v after it was granted for %v, %q holds it", time.Since(sent), hold.Duration, held)
+	}
+	// Where the session has ended meanwhile, there is nothing to go on with.
+	s.mu.Lock()
+	s.trying = true
+	s.mu.Unlock()
+	d.Invalidate(session)
+	if hold, err := s.Acquire(limited(t), seen.Record); !errors.Is(err, lease.ErrHeld) {
+		t.Errorf("acquiring with a session that is gone: %+v, %v", hold, err)
+	}
+}
+
 // What an operator has in the environment for other programs decides nothing.
 func TestEnvironmentIsIgnored(t *testing.T) {
 	for name, value := range map[string]string{

@@ -193,7 +193,14 @@ func (s *Store) Acquire(ctx context.Context, seen lease.Record) (lease.Hold, err
 	trying := s.trying
 	s.mu.Unlock()
 	if index, ok := seen.Opaque.(uint64); seen.Own && ok {
-		if trying { // a write whose answer was lost
+		if trying { // a write whose answer was lost, some time ago
+			entry, _, err := c.Session().Renew(seen.HolderID, writing(ctx))
+			switch {
+			case err != nil:
+				return lease.Hold{}, s.failure(err)
+			case entry == nil:
+				return lease.Hold{}, lease.ErrHeld // or it will be
+			}
 			return s.acquired(seen.HolderID, index), nil
 		}
 		// A hold that ran out: it ends here for good, and the next one begins.
@@ -310,7 +317,7 @@ func (s *Store) forget(ctx context.Context, c *api.Client) error {
 	if id == "" {
 		return nil
 	}
-	if _, err := s.unlock(ctx, c, id); err != nil {
+	if _, err := s.unlock(ctx, c, id, false); err != nil {
 		return err
 	}
 	return s.destroy(ctx, c, id)
@@ -330,9 +337,9 @@ func (s *Store) destroy(ctx context.Context, c *api.Client, id string) error {
 	return nil
 }
 
-// unlock frees the key, and tells that it was given up on purpose.
-func (s *Store) unlock(ctx context.Context, c *api.Client, session string) (held bool, err error) {
-	data, err := json.Marshal(value{Holder: s.cfg.Identity.NodeName, Released: true})
+// unlock frees the key, and tells whether it was given up on purpose.
+func (s *Store) unlock(ctx context.Context, c *api.Client, session string, gave bool) (held bool, err error) {
+	data, err := json.Marshal(value{Holder: s.cfg.Identity.NodeName, Released: gave})
 	if err != nil {
 		return false, err
 	}
@@ -375,7 +382,7 @@ func (s *Store) Release(ctx context.Context, hold lease.Hold) error {
 		return err
 	}
 	id := sessionOf(hold)
-	held, err := s.unlock(ctx, c, id)
+	held, err := s.unlock(ctx, c, id, true)
 	if err != nil {
 		return err
 	}
