@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // The jobs of the simulated cluster: the first ones fire every second.
@@ -374,8 +376,8 @@ func (p *process) vote(r ClaimRequest, answer func([]Answer)) {
 // write makes votes durable and reports whether the disk says so. A write that fails
 // may have reached the disk all the same.
 func (p *process) write(votes []Vote) bool {
-	failing := slices.ContainsFunc(p.world.sc.Faults, func(f fault) bool {
-		return f.Kind == faultDisk && f.A == p.index && f.activeAt(p.world.now)
+	failing := slices.ContainsFunc(p.world.sc.Faults, func(f simfault.Fault) bool {
+		return f.Kind == simfault.Disk && f.A == p.index && f.ActiveAt(p.world.now)
 	})
 	if len(votes) == 0 {
 		return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // drawScenario draws a run with faults.
@@ -28,9 +30,9 @@ func drawScenario(t *rapid.T) scenario {
 			rapid.Map(rapid.IntRange(-1000, 1000), func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }),
 		).Draw(t, fmt.Sprintf("clock %d", i)))
 	}
-	kinds := []faultKind{faultCrash, faultCrash, faultCrash, faultCut, faultOneWay, faultPartition, faultStop, faultDisk}
+	kinds := []simfault.Kind{simfault.Crash, simfault.Crash, simfault.Crash, simfault.Cut, simfault.OneWay, simfault.Partition, simfault.Stop, simfault.Disk}
 	for range rapid.IntRange(0, 16).Draw(t, "faults") {
-		f := fault{
+		f := simfault.Fault{
 			Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
 			A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
 			B:    rapid.IntRange(0, sc.N-1).Draw(t, "b"),
@@ -56,7 +58,7 @@ func drawStepBack(t *rapid.T) scenario {
 	if !sc.Durable {
 		kept := sc.Faults[:0]
 		for _, f := range sc.Faults {
-			if f.Kind != faultCrash && f.Kind != faultStop {
+			if f.Kind != simfault.Crash && f.Kind != simfault.Stop {
 				kept = append(kept, f)
 			}
 		}
@@ -76,8 +78,8 @@ func drawRestarts(t *rapid.T) scenario {
 		sc.Offsets = append(sc.Offsets, rapid.SampledFrom([]time.Duration{-time.Second, time.Second}).Draw(t, fmt.Sprintf("clock %d", i)))
 	}
 	for range rapid.IntRange(4, 24).Draw(t, "crashes") {
-		sc.Faults = append(sc.Faults, fault{
-			Kind: faultCrash,
+		sc.Faults = append(sc.Faults, simfault.Fault{
+			Kind: simfault.Crash,
 			A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
 			At:   drawMillis(t, "at", 2000, 9900),
 			Last: drawMillis(t, "last", 10, 300),
@@ -89,7 +91,7 @@ func drawRestarts(t *rapid.T) scenario {
 // crashes reports whether a process dies in the run.
 func (sc scenario) crashes() bool {
 	for _, f := range sc.Faults {
-		if f.Kind == faultCrash || f.Kind == faultStop {
+		if f.Kind == simfault.Crash || f.Kind == simfault.Stop {
 			return true
 		}
 	}
@@ -176,9 +178,9 @@ func TestSimulationConnectedMajorityRunsEveryFiring(t *testing.T) {
 			a := (i*2 + int(sc.Seed%7)) % sc.N // the lowest names too
 			switch {
 			case dead:
-				sc.Faults = append(sc.Faults, fault{Kind: faultCrash, A: a, Last: time.Hour})
+				sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Crash, A: a, Last: time.Hour})
 			default:
-				sc.Faults = append(sc.Faults, fault{Kind: faultPartition, Mask: 1 << a, Last: time.Hour})
+				sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Partition, Mask: 1 << a, Last: time.Hour})
 			}
 		}
 		w := simulate(sc, rules{})
@@ -227,16 +229,16 @@ func TestSimulationFailoverRunsTheGapLate(t *testing.T) {
 		sc.N = rapid.SampledFrom([]int{3, 5}).Draw(t, "odd nodes")
 		sc.Offsets = make([]time.Duration, sc.N)
 		sc.Length = 18 * time.Second
-		down := fault{
-			Kind: rapid.SampledFrom([]faultKind{faultCrash, faultStop}).Draw(t, "end"),
+		down := simfault.Fault{
+			Kind: rapid.SampledFrom([]simfault.Kind{simfault.Crash, simfault.Stop}).Draw(t, "end"),
 			A:    0, // leads, or owns a share of the jobs
 			At:   drawMillis(t, "at", 6000, 8000),
 			Last: time.Hour,
 		}
-		sc.Faults = []fault{down}
+		sc.Faults = []simfault.Fault{down}
 		w := simulate(sc, rules{})
 		missed := w.missed(4*time.Second, 16*time.Second)
-		if down.Kind == faultCrash {
+		if down.Kind == simfault.Crash {
 			// Votes for the dead claimant are lost with it, if it was just asking.
 			lost := map[string]bool{}
 			for _, job := range leaderJobs {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // The transcripts in testdata/transcripts are stories of small clusters: commands, a
@@ -165,15 +167,15 @@ func (s *stage) cut(args []string) error {
 	if err != nil {
 		return err
 	}
-	f := fault{Kind: faultPartition, A: a.index, Mask: 1 << a.index, At: s.w.now, Last: 1000 * time.Hour}
+	f := simfault.Fault{Kind: simfault.Partition, A: a.index, Mask: 1 << a.index, At: s.w.now, Last: 1000 * time.Hour}
 	if len(args) > 1 {
 		b, err := s.node(args[len(args)-1])
 		if err != nil {
 			return err
 		}
-		f.Kind, f.B = faultCut, b.index
+		f.Kind, f.B = simfault.Cut, b.index
 		if args[1] == ">" {
-			f.Kind = faultOneWay
+			f.Kind = simfault.OneWay
 		}
 	}
 	s.w.sc.Faults = append(s.w.sc.Faults, f)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // This file is the world of the simulation: true time, the network, and the events in
@@ -119,7 +121,7 @@ func (w *world) leap(d time.Duration) { w.idle += d }
 func (w *world) send(from, to int, deliver func()) {
 	loss, delay := w.sc.Loss, w.sc.Delay
 	for _, f := range w.sc.Faults {
-		if f.activeAt(w.now) && f.cuts(from, to) {
+		if f.ActiveAt(w.now) && f.Cuts(from, to) {
 			return
 		}
 	}
@@ -127,58 +129,6 @@ func (w *world) send(from, to int, deliver func()) {
 		return
 	}
 	w.after(time.Millisecond+w.rng.upTo(delay), deliver)
-}
-
-type faultKind int
-
-const (
-	faultCut       faultKind = iota // both ways between A and B
-	faultOneWay                     // from A to B
-	faultPartition                  // Mask against the rest
-	faultCrash                      // A dies and comes back
-	faultStop                       // A hands over, then goes and comes back
-	faultDisk                       // A's durable writes fail
-)
-
-// fault is one thing that goes wrong for a while.
-type fault struct {
-	Kind     faultKind
-	A, B     int
-	Mask     uint
-	At, Last time.Duration
-}
-
-func (f fault) activeAt(now time.Duration) bool { return f.At <= now && now < f.At+f.Last }
-
-func (f fault) cuts(from, to int) bool {
-	switch f.Kind {
-	case faultCut:
-		return f.A == from && f.B == to || f.A == to && f.B == from
-	case faultOneWay:
-		return f.A == from && f.B == to
-	case faultPartition:
-		return f.Mask>>from&1 != f.Mask>>to&1
-	}
-	return false
-}
-
-func (f fault) String() string {
-	span := fmt.Sprintf("from %v for %v", f.At, f.Last)
-	switch f.Kind {
-	case faultCut:
-		return fmt.Sprintf("cut n%d-n%d %s", f.A, f.B, span)
-	case faultOneWay:
-		return fmt.Sprintf("cut n%d→n%d %s", f.A, f.B, span)
-	case faultPartition:
-		return fmt.Sprintf("partition %b %s", f.Mask, span)
-	case faultCrash:
-		return fmt.Sprintf("crash n%d %s", f.A, span)
-	case faultStop:
-		return fmt.Sprintf("stop n%d %s", f.A, span)
-	case faultDisk:
-		return fmt.Sprintf("disk of n%d fails %s", f.A, span)
-	}
-	return "?"
 }
 
 // scenario is everything that distinguishes one run from another.
@@ -193,7 +143,7 @@ type scenario struct {
 	Loss         int  // percent of the messages
 	Delay        time.Duration
 	Offsets      []time.Duration // of the clocks, within 1 s of the truth
-	Faults       []fault
+	Faults       []simfault.Fault
 	Length       time.Duration
 	// StepBack: after Length the world idles for more than VoteAge, then the clocks
 	// of the nodes in this mask go back so far that old firings are due again.
@@ -217,10 +167,10 @@ func simulate(sc scenario, r rules) *world {
 	for _, f := range sc.Faults {
 		n := w.nodes[f.A]
 		switch f.Kind {
-		case faultCrash:
+		case simfault.Crash:
 			w.after(f.At, n.crash)
 			w.after(f.At+f.Last, n.start)
-		case faultStop:
+		case simfault.Stop:
 			w.after(f.At, n.stop)
 			w.after(f.At+f.Last/2, n.crash)
 			w.after(f.At+f.Last, n.start)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // converging is the time after which, when all is well again, all nodes see the same.
@@ -25,7 +26,7 @@ func (w *world) firings(job string, from, to time.Duration) (list []election.Fir
 
 // reloads reports whether jobs change in the run.
 func (w *world) reloads() bool {
-	return slices.ContainsFunc(w.sc.Faults, func(f fault) bool { return f.Kind == faultReload || f.Kind == faultRoll })
+	return slices.ContainsFunc(w.sc.Faults, func(f simfault.Fault) bool { return f.Kind == simfault.Reload || f.Kind == simfault.Roll })
 }
 
 // leaderJobs lists the Leader jobs that never change in the run.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 func drawMillis(t *rapid.T, label string, low, high int) time.Duration {
@@ -49,9 +50,9 @@ func drawClocks(t *rapid.T, n int) (offsets []time.Duration) {
 	return offsets
 }
 
-func drawFault(t *rapid.T, sc scenario) fault {
-	f := fault{
-		Kind: faultKind(rapid.IntRange(0, int(faultKinds)-1).Draw(t, "kind")),
+func drawFault(t *rapid.T, sc scenario) simfault.Fault {
+	f := simfault.Fault{
+		Kind: simfault.Kind(rapid.IntRange(0, int(simfault.Kinds)-1).Draw(t, "kind")),
 		A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
 		B:    rapid.IntRange(1, max(sc.N-1, 1)).Draw(t, "b"),
 		Mask: rapid.UintRange(1, 1<<sc.N-1).Draw(t, "side"),
@@ -61,15 +62,15 @@ func drawFault(t *rapid.T, sc scenario) fault {
 	f.B = (f.A + f.B) % sc.N // another one, if there is one
 	f.Last = min(f.Last, sc.Length-f.At)
 	switch f.Kind {
-	case faultName:
+	case simfault.Name:
 		// One name at a time: what names say is a part of the membership.
 		f.A = int(sc.Seed % uint64(sc.N))
 		f.B = (f.A + 1 + f.B%max(sc.N-1, 1)) % sc.N
-	case faultClock:
+	case simfault.Clock:
 		// As far as it may be from the truth, to either side.
 		offset := sc.Offsets[f.A]
 		f.By = rapid.SampledFrom([]time.Duration{-farOff, farOff}).Draw(t, "by")*time.Millisecond - offset
-	case faultReload, faultRoll:
+	case simfault.Reload, simfault.Roll:
 		f.Version = rapid.IntRange(0, versions-1).Draw(t, "version")
 	}
 	return f
@@ -87,8 +88,8 @@ func drawRestarts(t *rapid.T) scenario {
 		sc.Offsets = append(sc.Offsets, rapid.SampledFrom([]time.Duration{-farOff, farOff}).Draw(t, fmt.Sprintf("clock %d", i))*time.Millisecond)
 	}
 	for range rapid.IntRange(4, 24).Draw(t, "crashes") {
-		sc.Faults = append(sc.Faults, fault{
-			Kind: faultCrash,
+		sc.Faults = append(sc.Faults, simfault.Fault{
+			Kind: simfault.Crash,
 			A:    rapid.IntRange(0, sc.N-1).Draw(t, "a"),
 			At:   drawMillis(t, "at", 2000, 11900),
 			Last: drawMillis(t, "last", 10, 300),
@@ -111,7 +112,7 @@ func drawStepBack(t *rapid.T) scenario {
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "reloads") {
 		f := drawFault(t, sc)
-		if f.Kind == faultCrash && sc.Durable>>f.A&1 == 1 || f.Kind == faultCut || f.Kind == faultFreeze {
+		if f.Kind == simfault.Crash && sc.Durable>>f.A&1 == 1 || f.Kind == simfault.Cut || f.Kind == simfault.Freeze {
 			sc.Faults = append(sc.Faults, f)
 		}
 	}
@@ -127,9 +128,9 @@ func drawWildClocks(t *rapid.T) scenario {
 	}
 	for i := range sc.Faults {
 		switch f := &sc.Faults[i]; f.Kind {
-		case faultClock:
+		case simfault.Clock:
 			f.By = drawMillis(t, "by", -30000, 30000)
-		case faultCrash, faultGrant, faultStop:
+		case simfault.Crash, simfault.Grant, simfault.Stop:
 			sc.Durable |= 1 << f.A
 		}
 	}
@@ -142,7 +143,7 @@ func drawResize(t *rapid.T) scenario {
 	sc.N = rapid.IntRange(2, 6).Draw(t, "nodes before")
 	sc.Offsets, sc.Faults = drawClocks(t, sc.N+1), nil
 	for range rapid.IntRange(0, 8).Draw(t, "faults") {
-		if f := drawFault(t, sc); f.Kind != faultName {
+		if f := drawFault(t, sc); f.Kind != simfault.Name {
 			sc.Faults = append(sc.Faults, f)
 		}
 	}
@@ -181,7 +182,7 @@ func drawNames(t *rapid.T) scenario {
 	sc.Delay = min(sc.Delay, 100*time.Millisecond)
 	sc.Free = 1<<9 - 1
 	f := drawFault(t, sc)
-	f.Kind, f.B, f.At, f.Last = faultName, (f.A+1+f.B%(sc.N-1))%sc.N, 0, sc.Length
+	f.Kind, f.B, f.At, f.Last = simfault.Name, (f.A+1+f.B%(sc.N-1))%sc.N, 0, sc.Length
 	sc.Faults = append(sc.Faults, f)
 	return sc
 }
@@ -196,7 +197,7 @@ func drawFreezes(t *rapid.T) scenario {
 	sc.Length = 16 * time.Second
 	for i := range sc.N {
 		at := time.Duration(rapid.SampledFrom([]int{4, 6}).Draw(t, "instant"))*time.Second + drawMillis(t, "after", 1, 100)
-		sc.Faults = append(sc.Faults, fault{Kind: faultFreeze, A: i, At: at, Last: drawMillis(t, "for", 8000, 10000)})
+		sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Freeze, A: i, At: at, Last: drawMillis(t, "for", 8000, 10000)})
 	}
 	return sc
 }
@@ -209,15 +210,15 @@ func drawReloads(t *rapid.T) scenario {
 	sc.Offsets, sc.Faults, sc.Free = make([]time.Duration, sc.N), nil, 0
 	sc.Loss, sc.Delay = 0, 20*time.Millisecond
 	at := drawMillis(t, "reload", 6000, 7000)
-	sc.Faults = append(sc.Faults, fault{Kind: faultRoll, Version: rapid.SampledFrom([]int{1, 3}).Draw(t, "version"), At: at, Last: 100 * time.Millisecond})
+	sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Roll, Version: rapid.SampledFrom([]int{1, 3}).Draw(t, "version"), At: at, Last: 100 * time.Millisecond})
 	if rapid.Bool().Draw(t, "clocks") {
 		for i := range sc.N {
-			sc.Faults = append(sc.Faults, fault{Kind: faultClock, A: i, By: -drawMillis(t, "by", 4000, 6000), At: at + drawMillis(t, "then", 200, 2000), Last: sc.Length})
+			sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Clock, A: i, By: -drawMillis(t, "by", 4000, 6000), At: at + drawMillis(t, "then", 200, 2000), Last: sc.Length})
 		}
 		return sc
 	}
 	for i := range sc.N {
-		sc.Faults = append(sc.Faults, fault{Kind: faultPartition, Mask: 1 << i, At: 3500 * time.Millisecond, Last: at - 3*time.Second})
+		sc.Faults = append(sc.Faults, simfault.Fault{Kind: simfault.Partition, Mask: 1 << i, At: 3500 * time.Millisecond, Last: at - 3*time.Second})
 	}
 	return sc
 }
@@ -250,7 +251,7 @@ func drawHealing(t *rapid.T) scenario {
 	}
 	// A name that led to the wrong node has to lead to the right one once more: until
 	// then it counts as another name of that node.
-	sc.Faults = slices.DeleteFunc(sc.Faults, func(f fault) bool { return f.Kind == faultName && sc.Gone>>f.A&1 == 1 })
+	sc.Faults = slices.DeleteFunc(sc.Faults, func(f simfault.Fault) bool { return f.Kind == simfault.Name && sc.Gone>>f.A&1 == 1 })
 	return sc
 }
 
@@ -265,8 +266,8 @@ func drawChanges(t *rapid.T) scenario {
 	// PreferLeader job twice.
 	sc.Offsets, sc.Faults = make([]time.Duration, sc.N), nil
 	for i := range 3 {
-		sc.Faults = append(sc.Faults, fault{
-			Kind: rapid.SampledFrom([]faultKind{faultStop, faultStop, faultCrash, faultGrant}).Draw(t, "kind"),
+		sc.Faults = append(sc.Faults, simfault.Fault{
+			Kind: rapid.SampledFrom([]simfault.Kind{simfault.Stop, simfault.Stop, simfault.Crash, simfault.Grant}).Draw(t, "kind"),
 			A:    rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "a"),
 			At:   time.Duration(8+12*i)*time.Second + drawMillis(t, "at", 0, 2000),
 			Last: 6 * time.Second,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/simfault"
 	"github.com/yacron2/yacron2/scheduler"
 )
 
@@ -203,8 +204,8 @@ func (m *machine) peers() []string {
 // failing reports whether the disk refuses writes now.
 func (m *machine) failing() bool {
 	now := m.w.elapsed()
-	return slices.ContainsFunc(m.w.sc.Faults, func(f fault) bool {
-		return f.Kind == faultDisk && f.A == m.index && f.activeAt(now)
+	return slices.ContainsFunc(m.w.sc.Faults, func(f simfault.Fault) bool {
+		return f.Kind == simfault.Disk && f.A == m.index && f.ActiveAt(now)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // scenario is everything that distinguishes one run from another.
@@ -20,7 +21,7 @@ type scenario struct {
 	Loss    int  // percent of the messages
 	Delay   time.Duration
 	Offsets []time.Duration // of the clocks
-	Faults  []fault
+	Faults  []simfault.Fault
 	// Joiners is how many machines come when nobody's configuration lists them yet
 	// but their own.
 	Joiners int

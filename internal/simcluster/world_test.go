@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"sync"
 	"time"
+
+	"github.com/yacron2/yacron2/internal/simfault"
 )
 
 // world is one run: the machines, the network between them, and what happened.
@@ -91,7 +93,7 @@ func (w *world) cut(from, to int) bool {
 	}
 	now := w.elapsed()
 	for _, f := range w.sc.Faults {
-		if f.activeAt(now) && f.cuts(from, to) {
+		if f.ActiveAt(now) && f.Cuts(from, to) {
 			return true
 		}
 	}
@@ -119,7 +121,7 @@ const calmDelay = 20 * time.Millisecond
 func (w *world) resolve(host string) *machine {
 	now := w.elapsed()
 	for _, f := range w.sc.Faults {
-		if f.Kind == faultName && f.activeAt(now) && host == hostOf(f.A) {
+		if f.Kind == simfault.Name && f.ActiveAt(now) && host == hostOf(f.A) {
 			return w.machines[f.B]
 		}
 	}
