@@ -19,15 +19,18 @@ const (
 const leaseName = "yacron2-leader"
 
 // A conforming store passes the suite on a real API server, with no more rights than the
-// documentation asks for.
+// documentation asks for, and with the one more that it speaks of.
 func TestConformance(t *testing.T) {
 	server := kube.Get(t)
-	leasetest.Run(t, func(t *testing.T) *leasetest.Setup { return newRecord(t, server).setup() })
-	t.Run("watching", func(t *testing.T) {
-		leasetest.Run(t, func(t *testing.T) *leasetest.Setup {
-			return newRecordFor(t, server, realstore.WatcherRules(leaseName)).setup()
+	for name, rules := range map[string][]realstore.Rule{
+		"reading":  realstore.LeaderRules(leaseName),
+		"watching": realstore.WatcherRules(leaseName),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leasetest.Run(t, func(t *testing.T) *leasetest.Setup { return newRecordFor(t, server, rules).setup() })
 		})
-	})
+	}
 }
 
 // record is the Lease of one test.

@@ -33,10 +33,9 @@ func (r *record) meddle(t *testing.T, change func(*coordination.Lease)) {
 	})
 }
 
-// byDefault returns the setup of a record with the default times.
-func (r *record) byDefault() *leasetest.Setup {
+// timed returns the setup of a record with these times.
+func (r *record) timed(duration, deadline, period time.Duration) *leasetest.Setup {
 	s := r.setup()
-	const duration, deadline, period = 15 * time.Second, 10 * time.Second, 2 * time.Second
 	s.Timing = Timing(duration, deadline, period)
 	s.Open = func(tb testing.TB, p leasetest.Process) leasetest.Client {
 		tb.Helper()
@@ -58,7 +57,7 @@ func (r *record) byDefault() *leasetest.Setup {
 func TestDurationByHand(t *testing.T) {
 	t.Parallel()
 	r := newRecord(t, kube.Get(t))
-	c := leasetest.Start(t, r.byDefault(), 3, nil)
+	c := leasetest.Start(t, r.timed(15*time.Second, 10*time.Second, 2*time.Second), 3, nil)
 	leader, _ := c.AwaitLeader()
 	token := c.Token(leader)
 	for range 5 {

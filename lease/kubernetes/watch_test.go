@@ -132,6 +132,7 @@ func TestWatchIsNotAllowed(t *testing.T) {
 // A watch whose server goes away, or which says something else than changes of a Lease,
 // ends with what was the matter.
 func TestWatchEnds(t *testing.T) {
+	t.Parallel()
 	r := newRecordFor(t, kube.Get(t), realstore.WatcherRules(leaseName))
 	for _, test := range []struct {
 		name, want string
@@ -188,23 +189,9 @@ func TestWatchEnds(t *testing.T) {
 func TestHandOverByWatch(t *testing.T) {
 	t.Parallel()
 	r := newRecordFor(t, kube.Get(t), realstore.WatcherRules(leaseName))
-	s := r.setup()
 	// Reads are so far apart that they play no part.
-	const duration, deadline, period = 60 * time.Second, 50 * time.Second, 9 * time.Second
-	s.Timing = Timing(duration, deadline, period)
-	s.Open = func(tb testing.TB, p leasetest.Process) leasetest.Client {
-		tb.Helper()
-		link := realstore.NewProxy(tb, r.Server.URL)
-		cfg := r.config(tb, p)
-		cfg.Kubeconfig = r.Kubeconfig(tb, link.URL(), r.token)
-		cfg.Duration, cfg.RenewDeadline, cfg.RetryPeriod = duration, deadline, period
-		store, err := New(cfg)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return leasetest.Client{Store: store, Links: []*realstore.Proxy{link}}
-	}
-	c := leasetest.Start(t, s, 5, nil)
+	const period = 9 * time.Second
+	c := leasetest.Start(t, r.timed(60*time.Second, 50*time.Second, period), 5, nil)
 	for range len(c.Nodes) - 1 {
 		leader, _ := c.AwaitLeader()
 		c.AwaitFirings()
