@@ -93,6 +93,8 @@ func stateText(j *api.Job) string {
 		return "paused until " + instantText(j.Paused.Until)
 	case j.Paused != nil:
 		return "paused"
+	case j.ScheduledIn != nil && *j.ScheduledIn < 1:
+		return "due now"
 	case j.ScheduledIn != nil:
 		return "due " + api.In(*j.ScheduledIn)
 	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(j.Schedule)), "@reboot"):

@@ -148,3 +148,12 @@ func TestSecondsText(t *testing.T) {
 		t.Errorf("nothing is %q", got)
 	}
 }
+
+// What is due within a second is due now: "in 0 second" says less, and is no English.
+func TestStateTextOfWhatIsDue(t *testing.T) {
+	for in, want := range map[float64]string{-1: "due now", 0.4: "due now", 1: "due in 1 second", 90: "due in 90 seconds"} {
+		if got := stateText(&api.Job{Enabled: true, ScheduledIn: &in}); got != want {
+			t.Errorf("%v gives %q, want %q", in, got, want)
+		}
+	}
+}

@@ -151,7 +151,7 @@ func (m *Meta) fail(err error) int {
 		m.hintf("set -ca-file or %s to the authority that issued it", envCAFile)
 	case errors.As(err, &unreachable):
 		m.errorf("no agent answers at %s: %s", unreachable.Address, plain(unreachable.Err.Error()))
-		m.hintf("is it running? set -address or %s if it is elsewhere", envAddress)
+		m.hintf("is it running? set -address or %s if it is elsewhere; without web.listen in its configuration it answers nowhere", envAddress)
 	case errors.Is(err, api.ErrNotAgent):
 		m.errorf("%s", plain(err.Error()))
 		m.hintf("set -address or %s to a yacron2 agent", envAddress)

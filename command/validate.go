@@ -101,5 +101,8 @@ func (c *validateCommand) Run(args []string) int {
 	default:
 		c.printf("Valid: %s, job set %s\n", count(result.Jobs, "job"), cfg.JobSetID)
 	}
+	if result.Valid && !c.jobSetID && result.Jobs == 0 && len(c.source.dirs) > 0 {
+		c.hintf("there is nothing to run; of a folder, files are read whose names end in .yaml, .yml, .hcl or .crontab")
+	}
 	return code
 }

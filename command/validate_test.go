@@ -71,6 +71,19 @@ func TestValidateGood(t *testing.T) {
 	run(t, nil, "-v", "-c", dir).expect(t, exitOK, []string{"Valid: "}, []string{"hint: "})
 }
 
+// A folder without files is valid, and hardly what was meant.
+func TestValidateNothing(t *testing.T) {
+	const hint = "hint: there is nothing to run"
+	empty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(empty, "jobs.yaml.txt"), []byte("jobs: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "validate", empty).expect(t, exitOK, []string{"Valid: 0 jobs"}, []string{hint, ".yaml, .yml, .hcl or .crontab"})
+	if r := run(t, nil, "validate", "-job-set-id", empty); strings.Contains(r.out+r.err, hint) {
+		t.Errorf("a script is told: %q", r.err)
+	}
+}
+
 func TestValidateBad(t *testing.T) {
 	dir := configDir(t, map[string]string{"a.yaml": badJobs, "b.yaml": "jobs: 5\n", "c.yaml": oddJobs})
 	r := run(t, nil, "validate", dir)

@@ -54,7 +54,9 @@ func failureOf(err error) *election.Failure {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &election.Failure{Text: "the peer closed the connection"}
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*net.OpError)):
+		return &election.Failure{Text: "timed out: no answer"}
+	case errors.As(err, &timeout) && timeout.Timeout():
 		return &election.Failure{Text: clean("timed out: " + err.Error())}
 	}
 	return &election.Failure{Text: clean(err.Error())}

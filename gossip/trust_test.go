@@ -1,10 +1,12 @@
 package gossip
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +124,8 @@ func TestFailureOf(t *testing.T) {
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: no application protocol")}, false, "no application protocol"},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}, false, "connection refused"},
 		{&net.DNSError{Err: "i/o timeout", IsTimeout: true, Name: "b"}, false, "timed out"},
+		{fmt.Errorf("hello: %w", context.DeadlineExceeded), false, "timed out: no answer"},
+		{&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 9443}, Err: os.ErrDeadlineExceeded}, false, "timed out: dial tcp :9443"},
 		{errors.New("\x00\u202e" + strings.Repeat("x", 2*maxErrorLen)), false, "??xxx"},
 	} {
 		f := failureOf(test.err)

@@ -78,9 +78,20 @@ func OpenFile(cfg FileConfig) (*File, error) {
 	}
 	f, err := openFile(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("history file %s: %w", cfg.Path, err)
+		return nil, fmt.Errorf("history file %s: %w", cfg.Path, advise(err))
 	}
 	return f, nil
+}
+
+// advise adds what to do to an error.
+func advise(err error) error {
+	switch {
+	case errors.Is(err, ErrLocked):
+		return fmt.Errorf("%w (stop the other agent, or give each a data directory of its own)", err)
+	case errors.Is(err, ErrDamaged), errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return fmt.Errorf("%w (move the file away: the agent then begins a new one, without the runs and the pauses of before)", err)
+	}
+	return err
 }
 
 func openFile(cfg FileConfig) (f *File, err error) {

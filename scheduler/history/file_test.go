@@ -198,7 +198,7 @@ func TestDamagedFilesAreLeftAlone(t *testing.T) {
 				f.Close()
 				t.Fatal("opened")
 			}
-			if !strings.HasPrefix(err.Error(), "history file "+path+": ") {
+			if !strings.HasPrefix(err.Error(), "history file "+path+": ") || !strings.Contains(err.Error(), "move the file away") {
 				t.Errorf("error %v", err)
 			}
 			if now, _ := os.ReadFile(path); !bytes.Equal(now, content) {
@@ -226,7 +226,7 @@ func TestLockedFile(t *testing.T) {
 	defer f.Close()
 	cfg := DefaultFileConfig(path)
 	cfg.LockWait = 0
-	if _, err := OpenFile(cfg); !errors.Is(err, ErrLocked) {
+	if _, err := OpenFile(cfg); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "stop the other agent") {
 		t.Errorf("error %v", err)
 	}
 }

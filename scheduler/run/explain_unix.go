@@ -34,17 +34,17 @@ func explain(s *Spec, err error) (code int, text string) {
 	}
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
-		return ExitNotFound, "not started: " + withoutPath(err).Error()
+		return ExitNotFound, withoutPath(err).Error()
 	}
 	switch errno {
 	case syscall.E2BIG:
 		return ExitNotExecutable, "argument list too long: one argument or variable, or all of them together, exceed the limit of the system"
 	case syscall.EMFILE, syscall.ENFILE, syscall.EBADF: // the last: no number above all
-		return ExitNotFound, "not started: out of file descriptors"
+		return ExitNotFound, "the agent is out of file descriptors"
 	case syscall.EAGAIN:
-		return ExitNotFound, "not started: the limit of processes is reached"
+		return ExitNotFound, "the limit of processes is reached"
 	case syscall.ENOMEM:
-		return ExitNotFound, "not started: out of memory"
+		return ExitNotFound, "there is not enough memory"
 	case syscall.EPERM, syscall.EINVAL:
 		if s.Cred != nil {
 			return ExitNotExecutable, fmt.Sprintf("switch to uid %d, gid %d failed: %v", s.Cred.UID, s.Cred.GID, errno)

@@ -222,7 +222,11 @@ func (s *stream) result() (Stream, []string) {
 	s.detached = true
 	var notes []string
 	if s.tooLong > 0 {
-		notes = append(notes, fmt.Sprintf("%s: dropped %d lines longer than %d bytes", s.name, s.tooLong, s.max))
+		lines := "lines"
+		if s.tooLong == 1 {
+			lines = "line"
+		}
+		notes = append(notes, fmt.Sprintf("%s: dropped %d %s longer than %d bytes", s.name, s.tooLong, lines, s.max))
 	}
 	if s.outErr != nil {
 		notes = append(notes, fmt.Sprintf("%s: not passed on any more: %v", s.name, withoutPath(s.outErr)))

@@ -104,6 +104,10 @@ func TestTooLongLines(t *testing.T) {
 	if want := []string{"stdout: dropped 2 lines longer than 4 bytes"}; !slices.Equal(notes, want) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
+	one, _, _ := feedAll(Spec{SaveLimit: 10, MaxLineLength: 4}, []byte("abcde\n"), nil)
+	if _, notes := one.result(); !slices.Equal(notes, []string{"stdout: dropped 1 line longer than 4 bytes"}) {
+		t.Errorf("notes %q", notes)
+	}
 	// Only a line that is too long, so nothing that counts.
 	s, _, _ = feedAll(spec, []byte("abcde"), nil)
 	if got, _ := s.result(); !got.Empty() {
