@@ -235,7 +235,7 @@ func TestOpenByAddress(t *testing.T) {
 	p.SeeText(drawer, "plain")
 	p.Await("the address is of the job", "location.hash === '#job/plain'")
 	p.Reload()
-	p.SeeText(drawer, "plain")
+	p.SeeText(drawer, "plain", "has not run")
 
 	// A job that leaves the configuration takes its drawer with it.
 	n.WriteJobs(testcluster.Job{Name: "a/b ü #1", Schedule: never, Command: "true"})
