@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"flag"
 	"maps"
 	"slices"
@@ -41,18 +40,11 @@ cluster, and one whose cluster is a lease in a store, knows of no other nodes.`,
 
 // Run implements cli.Command.
 func (c *fleetCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 0) {
-		return exitMisuse
+	fleet, code, ok := ask(&c.Meta, c.flags(), args, (*api.Client).Fleet)
+	if !ok {
+		return code
 	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	fleet, err := client.Fleet(context.Background())
 	switch {
-	case err != nil:
-		return c.fail(err)
 	case c.format == formatJSON:
 		return c.json(fleet)
 	case !fleet.Enabled:
@@ -162,7 +154,7 @@ func summaryState(j *api.JobSummary) string {
 	case !j.Enabled:
 		return "disabled"
 	case j.ScheduledIn != nil:
-		return "due " + api.In(*j.ScheduledIn)
+		return dueText(*j.ScheduledIn)
 	}
 	return "not due"
 }

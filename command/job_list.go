@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"flag"
 
 	"github.com/yacron2/yacron2/api"
@@ -10,12 +9,7 @@ import (
 // jobListCommand lists all jobs of an agent.
 type jobListCommand struct{ Meta }
 
-func (c *jobListCommand) flags() *flag.FlagSet {
-	fs := c.flagSet()
-	c.formatFlag(fs)
-	c.clientFlags(fs)
-	return fs
-}
+func (c *jobListCommand) flags() *flag.FlagSet { return c.askFlags() }
 
 // Synopsis implements cli.Command.
 func (c *jobListCommand) Synopsis() string { return "List the jobs" }
@@ -30,17 +24,9 @@ that of GET /jobs.`, c.flags())
 
 // Run implements cli.Command.
 func (c *jobListCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 0) {
-		return exitMisuse
-	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	jobs, err := client.Jobs(context.Background())
-	if err != nil {
-		return c.fail(err)
+	jobs, code, ok := ask(&c.Meta, c.flags(), args, (*api.Client).Jobs)
+	if !ok {
+		return code
 	}
 	if c.format == formatJSON {
 		return c.json(append([]api.Job{}, jobs...))

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"flag"
 	"strings"
 
@@ -57,19 +56,11 @@ type leadership struct {
 
 // Run implements cli.Command.
 func (c *leaderCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 0) {
-		return exitMisuse
+	cluster, code, ok := ask(&c.Meta, c.flags(), args, (*api.Client).Cluster)
+	if !ok {
+		return code
 	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	cluster, err := client.Cluster(context.Background())
-	if err != nil {
-		return c.fail(err)
-	}
-	code := c.verdict(&cluster)
+	code = c.verdict(&cluster)
 	found := conflicts(&cluster)
 	var wrong []string
 	if code != exitOK && cluster.ElectLeader && !c.self || len(found) > 0 || len(cluster.Troubles) > 0 {

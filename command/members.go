@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -12,12 +11,7 @@ import (
 // membersCommand lists the nodes of the cluster as one agent sees them.
 type membersCommand struct{ Meta }
 
-func (c *membersCommand) flags() *flag.FlagSet {
-	fs := c.flagSet()
-	c.formatFlag(fs)
-	c.clientFlags(fs)
-	return fs
-}
+func (c *membersCommand) flags() *flag.FlagSet { return c.askFlags() }
 
 // Synopsis implements cli.Command.
 func (c *membersCommand) Synopsis() string { return "List the nodes of the cluster and their state" }
@@ -74,19 +68,10 @@ type membership struct {
 
 // Run implements cli.Command.
 func (c *membersCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 0) {
-		return exitMisuse
+	cluster, code, ok := ask(&c.Meta, c.flags(), args, (*api.Client).Cluster)
+	if !ok {
+		return code
 	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	cluster, err := client.Cluster(context.Background())
-	if err != nil {
-		return c.fail(err)
-	}
-	code := exitOK
 	if cluster.Error != "" {
 		code = exitFailed
 	}

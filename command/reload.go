@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -12,12 +11,7 @@ import (
 // reloadCommand lets an agent read its configuration again.
 type reloadCommand struct{ Meta }
 
-func (c *reloadCommand) flags() *flag.FlagSet {
-	fs := c.flagSet()
-	c.formatFlag(fs)
-	c.clientFlags(fs)
-	return fs
-}
+func (c *reloadCommand) flags() *flag.FlagSet { return c.askFlags() }
 
 // Synopsis implements cli.Command.
 func (c *reloadCommand) Synopsis() string { return "Let the agent read its configuration again" }
@@ -34,19 +28,10 @@ Exit codes: 0 in effect, 1 refused or the agent could not be asked, 2 misuse.`, 
 
 // Run implements cli.Command.
 func (c *reloadCommand) Run(args []string) int {
-	if !c.parse(c.flags(), args, 0) {
-		return exitMisuse
+	status, code, ok := ask(&c.Meta, c.flags(), args, (*api.Client).Reload)
+	if !ok {
+		return code
 	}
-	client, err := c.client()
-	if err != nil {
-		return c.fail(err)
-	}
-	defer client.Close()
-	status, err := client.Reload(context.Background())
-	if err != nil {
-		return c.fail(err)
-	}
-	code := exitOK
 	if status.State != api.ConfigLoaded {
 		code = exitFailed
 	}
