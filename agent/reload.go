@@ -150,14 +150,29 @@ func (a *Agent) logProblems(err error) {
 	}
 }
 
-// logRemarks logs the warnings and notes of a configuration.
+// logRemarks logs the warnings and notes of a configuration. What a note says often holds
+// for many jobs, and is read again with each reload: it is logged for the first of them.
 func (a *Agent) logRemarks(diags config.Diagnostics) {
+	alike := make(map[string]int)
+	for _, d := range diags {
+		if d.Severity == config.Note {
+			alike[d.Message]++
+		}
+	}
 	for _, d := range diags {
 		switch d.Severity {
 		case config.Warning:
 			a.log.Warn("configuration", problemPairs("warning", d)...)
 		case config.Note:
-			a.log.Info("configuration", problemPairs("note", d)...)
+			n := alike[d.Message]
+			if delete(alike, d.Message); n == 0 {
+				continue
+			}
+			pairs := problemPairs("note", d)
+			if n > 1 {
+				pairs = append(pairs, "more", n-1)
+			}
+			a.log.Info("configuration", pairs...)
 		}
 	}
 }

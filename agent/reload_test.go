@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -107,5 +108,30 @@ func TestChangedFilesAreNoticed(t *testing.T) {
 	})
 	if !strings.Contains(a.log.String(), "reload failed: the old configuration stays in effect") {
 		t.Error("not in the log")
+	}
+}
+
+// What is worth a note in one job is often so in a thousand, and with each reload.
+func TestNotesAreLoggedOnce(t *testing.T) {
+	var jobs strings.Builder
+	jobs.WriteString("jobs:\n")
+	for i := range 50 {
+		fmt.Fprintf(&jobs, "  - {name: job-%d, command: 'true', schedule: '%d 0 3 * * * *'}\n", i, i+1)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jobs.yaml"), []byte(jobs.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out lockedBuffer
+	a, err := New(Options{ConfigDirs: []string{dir}, Stdout: &out, Stderr: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if n := strings.Count(text, " note="); n != 1 || !strings.Contains(text, "job=job-0 ") || !strings.Contains(text, "more=49") {
+		t.Errorf("%d notes:\n%s", n, text)
 	}
 }

@@ -93,14 +93,20 @@ func stateText(j *api.Job) string {
 		return "paused until " + instantText(j.Paused.Until)
 	case j.Paused != nil:
 		return "paused"
-	case j.ScheduledIn != nil && *j.ScheduledIn < 1:
-		return "due now"
 	case j.ScheduledIn != nil:
-		return "due " + api.In(*j.ScheduledIn)
+		return dueText(*j.ScheduledIn)
 	case strings.HasPrefix(strings.ToLower(strings.TrimSpace(j.Schedule)), "@reboot"):
 		return "once, at start"
 	}
 	return "never due"
+}
+
+// dueText says in how many seconds a job is due.
+func dueText(seconds float64) string {
+	if seconds < 1 {
+		return "due now"
+	}
+	return "due " + api.In(seconds)
 }
 
 // zoneText names the zone of a job's schedule.
