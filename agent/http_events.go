@@ -42,9 +42,6 @@ func (a *httpAPI) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.close()
-	if r.Method == http.MethodHead {
-		return
-	}
 	reader, known := a.happenings.list.reader(filter.wants, r.Header.Get("Last-Event-ID"), last)
 	err := s.follow(reader, known, func(lost int) told {
 		e := api.Event{Kind: api.EventLost, At: api.At(time.Now()), Node: a.node, Lost: &lost}

@@ -37,9 +37,6 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.close()
-	if r.Method == http.MethodHead {
-		return
-	}
 	after := r.Header.Get("Last-Event-ID")
 	var err error
 	if log, ok := a.dispatcher.Logs(name); ok {

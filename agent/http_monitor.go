@@ -35,9 +35,6 @@ func (a *httpAPI) monitor(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.close()
-	if r.Method == http.MethodHead {
-		return
-	}
 	reader, known, release := a.agentLog.follow(level, r.Header.Get("Last-Event-ID"), last)
 	defer release()
 	// Logging why it ends would be a line for the others who follow.

@@ -50,7 +50,7 @@ type eventStream struct {
 }
 
 // stream answers with the head of an event stream, which the caller must close. It
-// returns nil after an answer that there are too many.
+// returns nil if that is all: after a HEAD, or an answer that there are too many.
 func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	if !a.slots.take() {
 		w.Header().Set("Retry-After", "30")
@@ -83,6 +83,10 @@ func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	h.Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	_ = s.ctrl.Flush()
+	if r.Method == http.MethodHead {
+		s.close()
+		return nil
+	}
 	return s
 }
 
