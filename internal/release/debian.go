@@ -47,6 +47,10 @@ func (r *release) debian(ctx context.Context, t target, program string, common [
 		if err := os.WriteFile(to, f.content, os.FileMode(f.mode)); err != nil { //nolint:gosec // one of two constants
 			return err
 		}
+		// Of files that nfpm finds in a folder it takes the times as well.
+		if err := os.Chtimes(to, r.time, r.time); err != nil {
+			return err
+		}
 	}
 	config, err := template.New("nfpm").Parse(nfpmText)
 	if err != nil {

@@ -137,6 +137,9 @@ func checkInstallation(t *testing.T, nfpm, deb string) {
 	}
 	expect("unit", string(installed), string(unit))
 	d.holds("usr/share/doc/yacron2/THIRD_PARTY_LICENSES.txt", true)
+	if out, err := exec.Command(program, "validate", d.path("usr/share/doc/yacron2/examples/jobs.hcl")).CombinedOutput(); err != nil {
+		t.Errorf("validate an example: %v: %s", err, out)
+	}
 
 	// What its owner has put there, and what the agent has.
 	d.write(d.path("etc/yacron2.d/jobs.yaml"), "jobs:\n  - {name: a, schedule: '@daily', command: 'true'}\n")
@@ -149,7 +152,7 @@ func checkInstallation(t *testing.T, nfpm, deb string) {
 	}
 
 	// The next version, of the same program.
-	common := []file{{name: "yacron2.service", content: unit, mode: 0o644}}
+	common := []file{{name: "yacron2.service", content: unit, mode: 0o644}, {name: "example/README.md", mode: 0o644}}
 	for _, name := range []string{"LICENSE", "THIRD_PARTY_LICENSES.txt", "CHANGELOG.md", "completion/yacron2.bash", "completion/yacron2.zsh", "completion/yacron2.fish"} {
 		common = append(common, file{name: name, mode: 0o644})
 	}

@@ -119,6 +119,11 @@ func (r *release) common(ctx context.Context, work string) ([]file, error) {
 		}
 		files = append(files, file{name: filepath.Base(name), content: text, mode: 0o644})
 	}
+	examples, err := r.examples()
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, examples...)
 	modules, err := r.modules(ctx)
 	if err != nil {
 		return nil, err
@@ -140,6 +145,21 @@ func (r *release) common(ctx context.Context, work string) ([]file, error) {
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, nil
+}
+
+// examples returns the folder of examples.
+func (r *release) examples() ([]file, error) {
+	var files []file
+	tree := os.DirFS(r.root)
+	err := fs.WalkDir(tree, "example", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(tree, name)
+		files = append(files, file{name: name, content: text, mode: 0o644})
+		return err
+	})
+	return files, err
 }
 
 // writeSums writes the list that "sha256sum --check" reads.

@@ -147,9 +147,14 @@ func checkArchive(t *testing.T, content []byte) {
 			}
 		}
 	}
+	examples := len(names)
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "example/") && name != "example/jobs.yaml" })
+	if examples -= len(names); examples < 30 {
+		t.Errorf("only %d examples", examples)
+	}
 	want := []string{
 		"yacron2", "CHANGELOG.md", "LICENSE", "README.md", "THIRD_PARTY_LICENSES.txt",
-		"completion/yacron2.bash", "completion/yacron2.fish", "completion/yacron2.zsh", "yacron2.service",
+		"completion/yacron2.bash", "completion/yacron2.fish", "completion/yacron2.zsh", "example/jobs.yaml", "yacron2.service",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("files %q, want %q", names, want)
