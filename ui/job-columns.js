@@ -133,7 +133,7 @@ export const columns = [
     draw: (cell, entry) => setText(cell, frame(entry)),
   },
   {
-    id: 'last', label: 'Last run', least: 8.8, grow: .8, sort: 'last',
+    id: 'last', label: 'Last run', least: 9.6, grow: .8, sort: 'last',
     make: (cell) => cell.append(h('span', {}), h('span', { class: 'chip', hidden: true })),
     draw(cell, entry) {
       const text = badge(entry);

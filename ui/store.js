@@ -76,6 +76,7 @@ class Store {
   linkError = '';
   /** When the newest good answers came, in milliseconds of the browser's clock; 0: never. */
   jobsAt = 0;
+  clusterAt = 0;
   goodAt = 0;
   loaded = false;
   /** Why the newest question about each was not answered, '' if it was. */
@@ -297,6 +298,7 @@ class Store {
     const ask = { cluster: api.cluster, fleet: api.fleet, config: api.configStatus }[what];
     const trouble = await this.#quiet(() => this.#latest[what].run(ask, (answer) => {
       this[what] = answer;
+      this.clusterAt = what === 'cluster' ? Date.now() : this.clusterAt;
       this.#tell(what);
     }));
     if (this.trouble[what] !== trouble) {

@@ -51,14 +51,15 @@ function doubt() {
   if (store.stale || store.link === 'lost' || store.link === 'locked') {
     return `STALE DATA — no answer ${since}`;
   }
-  return store.trouble.cluster ? 'STALE DATA — how the cluster is cannot be known' : '';
+  return store.trouble.cluster && Date.now() - store.clusterAt > store.patience()
+    ? `STALE DATA — the agent has not told of its cluster since ${format.clock(store.clusterAt)} UTC` : '';
 }
 
 /** Whether nothing wants attention. */
 function well() {
   const { cluster } = store;
   const led = !cluster?.enabled ? !cluster?.error : !cluster.elect_leader || (cluster.quorate && !cluster.conflict);
-  return led && !store.list().some((entry) => entry.failing || entry.health === 'lost') && store.config?.state !== 'failed' && !store.notReady;
+  return led && !store.trouble.cluster && !store.list().some((entry) => entry.failing || entry.health === 'lost') && store.config?.state !== 'failed' && !store.notReady;
 }
 
 /** @param {() => void} closed called when it is left */
