@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,9 +103,41 @@ var views = []struct {
 		p.Click(browser.TestID("view-timeline"))
 		p.SeeText(timeline, "heartbeat", "mirror-packages")
 	}},
+	{"outcomes", func(p *browser.Page) {
+		p.Press("4")
+		p.Click(browser.TestID("part-outcomes"))
+		p.SeeText(browser.TestID("heat-map"), "heartbeat", "mirror-packages")
+	}},
+	{"next", func(p *browser.Page) {
+		p.Press("4")
+		p.Click(browser.TestID("part-next"))
+		p.SeeText(browser.TestID("fire-radar"), "heartbeat", "mirror-packages")
+	}},
+	{"tail", func(p *browser.Page) {
+		p.ClickButton(banner("failing"), "Tail")
+		p.SeeText(browser.TestID("tail-lines"), "warehouse: connection refused", "connect to mirror")
+	}},
+	{"mitigate", func(p *browser.Page) {
+		p.ClickButton(banner("failing"), "Mitigate")
+		p.SeeText(browser.TestID("mitigation-dialog"), "Start all 2")
+	}},
 	{"wallboard", func(p *browser.Page) { p.Press("w"); p.SeeText(browser.TestID("wallboard"), "mirror-packages") }},
 	{"palette", func(p *browser.Page) { p.PressControl("k"); p.See(palette); p.Press("back") }},
 	{"keys", func(p *browser.Page) { p.Press("?"); p.See(helpSheet) }},
+	{"sandbox", func(p *browser.Page) {
+		p.Expect(halfTyped)
+		p.Press("s")
+		p.Type(sandboxText, "15 2 * * *")
+		p.Type(sandboxZone, "Europe/Berlin")
+		p.SeeText(sandboxVerdict, "At 02:15, Europe/Berlin.")
+		p.SeeText(sandboxResult, "when the clock changes on")
+	}},
+	{"sandbox-refused", func(p *browser.Page) {
+		p.Expect(halfTyped)
+		p.Press("s")
+		p.Type(sandboxText, "*/15 6-20 * * fri-mon")
+		p.SeeText(sandboxResult, "day of week")
+	}},
 	{"settings", func(p *browser.Page) { p.Click(browser.TestID("settings-button")); p.See("dialog[open]") }},
 	{"pause", func(p *browser.Page) {
 		p.Click(row("invoices"))
@@ -133,30 +166,44 @@ func TestScreenshots(t *testing.T) {
 	dir := pictures(t)
 	g := newGate(t)
 	c := busy(t, g)
-	n := c.Nodes[0]
-	for _, theme := range []string{"light", "dark"} {
-		p := open(t, n, browser.Options{Dark: theme == "dark", Still: true})
-		for _, v := range views {
-			p.Visit("about:blank")
-			p.Visit(n.API() + "/")
-			p.See(row("invoices"))
-			p.SeeText(panel, "leader")
-			v.open(p)
-			p.Accessible(v.name + ", " + theme)
-			p.Picture(filepath.Join(dir, v.name+"-"+theme+".png"))
+	t.Run("views", func(t *testing.T) {
+		for _, theme := range []string{"light", "dark"} {
+			t.Run(theme, func(t *testing.T) {
+				t.Parallel()
+				look(t, c.Nodes[0], theme, dir)
+			})
 		}
-		p.Close()
-		small := open(t, n, browser.Options{Dark: theme == "dark", Still: true, Size: browser.Phone, Touch: true})
-		small.Accessible("phone, " + theme)
-		small.Picture(filepath.Join(dir, "phone-"+theme+".png"))
-		small.Click(row("import-orders"))
-		small.SeeText(logView, "waiting for the last batch")
-		small.Accessible("logs on a phone, " + theme)
-		small.Picture(filepath.Join(dir, "phone-logs-"+theme+".png"))
-		small.Close()
-	}
+	})
 	g.open(t)
 	alarms(t, c, dir)
+}
+
+// look looks at every view in a theme.
+func look(t *testing.T, n *testcluster.Node, theme, dir string) {
+	t.Helper()
+	p := open(t, n, browser.Options{Dark: theme == "dark", Still: true})
+	for _, v := range views {
+		p.Visit("about:blank")
+		p.Visit(n.API() + "/")
+		p.See(row("invoices"))
+		p.SeeText(panel, "leader")
+		v.open(p)
+		p.Accessible(v.name + ", " + theme)
+		p.Picture(filepath.Join(dir, v.name+"-"+theme+".png"))
+	}
+	p.Close()
+	small := open(t, n, browser.Options{Dark: theme == "dark", Still: true, Size: browser.Phone, Touch: true})
+	small.Accessible("phone, " + theme)
+	small.Picture(filepath.Join(dir, "phone-"+theme+".png"))
+	small.Click(row("import-orders"))
+	small.SeeText(logView, "waiting for the last batch")
+	small.Accessible("logs on a phone, " + theme)
+	small.Picture(filepath.Join(dir, "phone-logs-"+theme+".png"))
+	small.Visit(n.API() + "/#sandbox/" + url.PathEscape("0,30 2 * * *") + "/" + url.PathEscape("Europe/Berlin"))
+	small.SeeText(sandboxResult, "when the clock changes on")
+	small.Accessible("the sandbox on a phone, " + theme)
+	small.Picture(filepath.Join(dir, "phone-sandbox-"+theme+".png"))
+	small.Close()
 }
 
 // alarms looks at the warnings: of a configuration that is wrong, of a member that is gone,
