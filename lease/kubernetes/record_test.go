@@ -42,6 +42,11 @@ func TestRecordOfALease(t *testing.T) {
 	if r := s.recordOf(l); r.Stands != 15*time.Second {
 		t.Errorf("a record without a duration stands for %s", r.Stands)
 	}
+	// Its holder renews it less often than a second, by whatever configuration.
+	l.Spec.LeaseDurationSeconds = pointer[int32](1)
+	if r := s.recordOf(l); r.Stands != 4*time.Second {
+		t.Errorf("a record with a duration of 1 s stands for %s", r.Stands)
+	}
 	l.Spec.HolderIdentity = pointer(s.id)
 	if r := s.recordOf(l); !r.Own || r.Holder != "node-a" {
 		t.Errorf("the own record: %+v", r)
