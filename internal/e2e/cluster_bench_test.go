@@ -3,7 +3,6 @@ package e2e
 import (
 	"math/rand/v2"
 	"os"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -15,15 +14,8 @@ import (
 // what is reported is their median and maximum.
 const repetitions = 20
 
-// report gives the median and the maximum of times.
-func report(b *testing.B, times []time.Duration) {
-	b.Helper()
-	slices.Sort(times)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	b.ReportMetric(ms(times[len(times)/2]), "median-ms")
-	b.ReportMetric(ms(times[len(times)-1]), "max-ms")
-	b.ReportMetric(0, "ns/op") // the sum of it all, with the way back, says nothing
-}
+// failoverGoal is how long there should be no leader at most, as a rule.
+const failoverGoal = time.Second
 
 // From the start of three processes at once to agreement of all on the leader.
 func BenchmarkColdStart(b *testing.B) {
@@ -35,7 +27,7 @@ func BenchmarkColdStart(b *testing.B) {
 			times = append(times, testcluster.Measure(b, "agreement", c.Agrees("yacron-a")))
 			c.Kill()
 		}
-		report(b, times)
+		testcluster.Report(b, times, 0)
 	}
 }
 
@@ -70,7 +62,7 @@ func benchmarkFailover(b *testing.B, end os.Signal) {
 			leader.Start()
 			c.AwaitAgreement("yacron-a")
 		}
-		report(b, times)
+		testcluster.Report(b, times, failoverGoal)
 		awaitLeaderRun(b, c)
 		lost := 0
 		for _, ran := range c.Entries().Of(leaderJob).Times(from, time.Now().Add(-time.Second), time.Second) {
@@ -101,6 +93,6 @@ func BenchmarkReloadToAgreement(b *testing.B) {
 			other.Reload()
 			times = append(times, testcluster.Measure(b, "agreement", c.Agrees("yacron-a")))
 		}
-		report(b, times)
+		testcluster.Report(b, times, 0)
 	}
 }

@@ -18,17 +18,7 @@ import (
 
 // repetitions of each failover: one operation of a benchmark is all of them, and what is
 // reported is their median and maximum.
-const repetitions = 5
-
-// report gives the median and the maximum of times.
-func report(b *testing.B, times []time.Duration) {
-	b.Helper()
-	slices.Sort(times)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	b.ReportMetric(ms(times[len(times)/2]), "median-ms")
-	b.ReportMetric(ms(times[len(times)-1]), "max-ms")
-	b.ReportMetric(0, "ns/op") // the sum of it all, with the way back, says nothing
-}
+const repetitions = 3
 
 // onEachSpeed runs a benchmark on stores, with their default settings and with the
 // fastest.
@@ -51,17 +41,17 @@ func onEachSpeed(b *testing.B, stores map[string]maker, bench func(b *testing.B,
 // From the SIGKILL of the leader until both others see the next one. The goal is the
 // lease's duration and one retry.
 func BenchmarkKilledLeader(b *testing.B) {
-	onEachSpeed(b, makers(false), func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL) })
+	onEachSpeed(b, makers(false), func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGKILL, 0) })
 }
 
 // The same for a leader that is told to stop. The goal is half a second.
 func BenchmarkStoppedLeader(b *testing.B) {
 	stores := makers(false)
 	stores["kubernetes-watched"] = onWatchedKubernetes
-	onEachSpeed(b, stores, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM) })
+	onEachSpeed(b, stores, func(b *testing.B, w *world) { benchmarkFailover(b, w, syscall.SIGTERM, 500*time.Millisecond) })
 }
 
-func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
+func benchmarkFailover(b *testing.B, w *world, end os.Signal, goal time.Duration) {
 	b.Helper()
 	var times []time.Duration
 	for range repetitions {
@@ -76,7 +66,7 @@ func benchmarkFailover(b *testing.B, w *world, end os.Signal) {
 		leader.Await()
 		leader.Start()
 	}
-	report(b, times)
+	testcluster.Report(b, times, goal)
 }
 
 // From the start of a store that was killed, and was away for longer than a lease lasts,
@@ -100,7 +90,7 @@ func BenchmarkRestartedStore(b *testing.B) {
 			w.start()
 			times = append(times, testcluster.Measure(b, "a leader", led(w.Nodes, &leader)))
 		}
-		report(b, times)
+		testcluster.Report(b, times, 0)
 	})
 }
 
@@ -135,7 +125,7 @@ func load(perMinute int) []testcluster.Job {
 
 func benchmarkLoad(b *testing.B, w *world) {
 	b.Helper()
-	const period = 30 * time.Second
+	const period = 20 * time.Second
 	leader := w.awaitLeader(b, w.Nodes...)
 	before := map[string]realstore.Traffic{}
 	for _, n := range w.Nodes {

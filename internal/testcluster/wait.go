@@ -70,14 +70,3 @@ func Expect[T comparable](what string, got, want T) error {
 	}
 	return fmt.Errorf("%s is %v, want %v", what, got, want)
 }
-
-// Measure waits for check to return nil, as Eventually does, and returns how long that
-// took. It looks more often than Eventually, since the figure is what it is for.
-func Measure(tb testing.TB, what string, check func() error) time.Duration {
-	tb.Helper()
-	start := time.Now()
-	if err := poll(Patience, measureEvery, check); err != nil {
-		tb.Fatalf("%s: not within %v: %v", what, Patience, err)
-	}
-	return time.Since(start)
-}
