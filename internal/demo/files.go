@@ -16,15 +16,15 @@ jobs: # seven fields in a schedule: the first one is the second
   - name: tick-leader-only
     schedule: "*/5 * * * * * *"
     clusterPolicy: Leader
-    command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
+    command: echo "$YACRON2_JOB_NAME, ${YACRON2_FIRING:+the firing of }${YACRON2_FIRING:-started by hand}"
   - name: tick-prefer-leader
     schedule: "*/5 * * * * * *"
     clusterPolicy: PreferLeader
-    command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
+    command: echo "$YACRON2_JOB_NAME, ${YACRON2_FIRING:+the firing of }${YACRON2_FIRING:-started by hand}"
   - name: tick-every-node
     schedule: "*/5 * * * * * *"
     clusterPolicy: EveryNode
-    command: echo "$YACRON2_JOB_NAME, the firing of $YACRON2_FIRING"
+    command: echo "$YACRON2_JOB_NAME, ${YACRON2_FIRING:+the firing of }${YACRON2_FIRING:-started by hand}"
 `
 
 // writeFiles makes the certificates and the three configuration directories.
@@ -90,7 +90,9 @@ func (d *demo) guide(leader string, agents []*agent) string {
 	return fmt.Sprintf(`
 A cluster of three runs, and %[1]s leads it. Every five seconds a job of each policy
 fires: tick-leader-only and tick-prefer-leader run on the leader, tick-every-node on all
-three. Their output appears here; the agents' logs are %[5]s/yacron-?/log.
+three. Their output appears here; the agents' logs are %[5]s/yacron-?/log. Nodes that have
+just started don't vote yet on what is due in the first two seconds, so that the first
+firing of tick-leader-only may be missed; why, below, says so.
 
 Look, in a browser: the dashboard is at %[2]s
 and, of the other nodes, at %[3]s and %[7]s
@@ -100,16 +102,20 @@ Look, in another terminal:
   %[4]s leader -address %[2]s
   curl -s %[2]s/cluster
   curl -s %[2]s/status
-  curl -s -X POST %[2]s/jobs/tick-leader-only/start
+  %[4]s why -address %[2]s tick-leader-only
+  %[4]s job run -address %[2]s tick-leader-only
 
 Let the leader die, ask another node, and start it again:
   kill -9 %[6]d
   %[4]s leader -address %[3]s
+  %[4]s members -address %[3]s
   %[4]s agent -config-dir %[5]s/yacron-a/config
+The new leader runs tick-prefer-leader again, for up to 30 seconds back: such a job rather
+runs twice than not at all. tick-leader-only never runs twice.
 
 Change a job in %[5]s/yacron-c/config/jobs.yaml: the agent reads it, and runs other jobs
 than the two that are left as a majority:
-  %[4]s members -address %[2]s
+  %[4]s members -address %[7]s
 
 Ctrl-C stops everything.
 `, leader, a, b, d.binary, dir, agents[0].pid(), d.address(2))
