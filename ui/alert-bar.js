@@ -36,6 +36,11 @@ export function conflictWords(cluster) {
   return words;
 }
 
+/** @type {[string, () => void][]} */
+const look = [['Cluster', () => {
+  location.hash = '#cluster';
+}]];
+
 /** @param {Cluster} cluster @returns {Alert[]} */
 function clusterAlerts(cluster) {
   if (!cluster.enabled) {
@@ -49,15 +54,15 @@ function clusterAlerts(cluster) {
   if (cluster.elect_leader && cluster.conflict) {
     list.push({
       id: 'conflict-banner', kind: 'alarm', title: 'CLUSTER ALERT — conflict',
-      text: `${conflictWords(cluster).join('; ')} — Leader jobs paused on this node until it is settled.`,
+      text: `${conflictWords(cluster).join('; ')} — Leader jobs paused on this node until it is settled.`, acts: look,
     });
   } else if (cluster.elect_leader && !cluster.quorate) {
     list.push(cluster.backend === 'gossip' ? {
       id: 'quorum-banner', kind: 'alarm', title: 'CLUSTER ALERT — no quorum',
-      text: `${cluster.agreeing ?? 1} of ${cluster.cluster_size} nodes agree with this one, ${cluster.quorum} are needed. Leader jobs do not run here.`,
+      text: `${cluster.agreeing ?? 1} of ${cluster.cluster_size} nodes agree with this one, ${cluster.quorum} are needed. Leader jobs do not run here.`, acts: look,
     } : {
       id: 'store-banner', kind: 'alarm', title: 'CLUSTER ALERT — lease store unreachable',
-      text: `This node cannot read ${cluster.backend}, and fails closed: Leader jobs do not run here.`,
+      text: `This node cannot read ${cluster.backend}, and fails closed: Leader jobs do not run here.`, acts: look,
     });
   }
   return list;

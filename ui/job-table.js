@@ -15,6 +15,9 @@ const calm = 1500;
 // Where the table is narrow, these columns go, the first ones first.
 const firstToGo = ['rate', 'nextat', 'zone', 'policy', 'trend', 'took', 'schedule', 'owner', 'next'];
 
+// As in the style sheets.
+const small = matchMedia('(max-width: 759px)');
+
 /** @typedef {'all'|'ok'|'failed'|'running'|'disabled'|'paused'} Show */
 /** @typedef {{text: string, show: Show, sort: string, descending: boolean}} Query */
 
@@ -191,7 +194,8 @@ export class JobTable extends HTMLElement {
     const chosen = pref('columns');
     const wanted = columns.filter((column) => (column.there?.() ?? true) && (column.fixed || column.there || chosen.includes(column.id)));
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    let room = this.clientWidth / rem - 2;
+    // On a small screen rows are cards, which show what they can.
+    let room = small.matches ? Infinity : this.clientWidth / rem - 2;
     this.crowded.clear();
     for (const column of wanted) {
       room -= column.least + 0.9;

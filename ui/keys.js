@@ -10,7 +10,7 @@ export function startKeys(keys) {
       openPalette();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector('dialog[open]')) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector('dialog[open], .menu:popover-open')) {
       return;
     }
     const target = /** @type {Element} */ (event.target);

@@ -34,6 +34,8 @@ const eventsKept = 4000;
 // Even while events tell of every change, all is read again now and then.
 const fullEvery = 30_000;
 const overdueEvery = 3000;
+// A page that nobody looks at asks now and then: its title must stay true.
+const hiddenEvery = 30_000;
 const retryFrom = 500;
 const retryTo = 10_000;
 
@@ -105,6 +107,7 @@ class Store {
   #fullAgain = false;
   #lastID = '';
   #overdueAt = 0;
+  #seenAt = 0;
   /** @type {AbortController|null} */
   #following = null;
 
@@ -154,11 +157,17 @@ class Store {
 
   /** Whether what is shown is older than it should be. */
   get stale() {
-    return this.loaded && this.link !== 'paused' && Date.now() - this.goodAt > this.patience();
+    // Who comes back to the page waits for the first answer.
+    return this.loaded && this.link !== 'paused' && Date.now() - Math.max(this.goodAt, this.#seenAt) > this.patience();
   }
 
   patience() {
-    return Math.max(15_000, 3000 * pref('interval'));
+    return this.#idle ? 4 * hiddenEvery : Math.max(15_000, 3000 * pref('interval'));
+  }
+
+  /** Whether nobody looks, nor wants to be told. */
+  get #idle() {
+    return document.hidden && !pref('notify');
   }
 
   start() {
@@ -173,6 +182,7 @@ class Store {
     // forgotten tabs must not use them up.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) {
+        this.#seenAt = Date.now();
         this.refresh();
       } else if (!pref('notify')) {
         this.#unfollow();
@@ -274,7 +284,7 @@ class Store {
   /** One beat: is the agent there, what is the cluster, and what no event has told. */
   async #beat() {
     clearTimeout(this.#beating);
-    if (pref('interval') > 0 && this.link !== 'locked' && (!document.hidden || pref('notify'))) {
+    if (pref('interval') > 0 && this.link !== 'locked') {
       const jobsDue = !this.#streaming || Date.now() - this.jobsAt > fullEvery;
       await Promise.all([
         this.#ask('cluster'),
@@ -286,7 +296,7 @@ class Store {
     }
     clearTimeout(this.#beating); // two may have been under way
     if (pref('interval') > 0) {
-      this.#beating = setTimeout(() => void this.#beat(), 1000 * pref('interval'));
+      this.#beating = setTimeout(() => void this.#beat(), this.#idle ? hiddenEvery : 1000 * pref('interval'));
     } else {
       this.#setLink('paused', '');
     }

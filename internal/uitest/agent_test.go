@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,37 @@ func TestReloadError(t *testing.T) {
 	p.Gone(banner("reload"))
 	p.See(row("renamed"))
 	p.Gone(row("job"))
+}
+
+// A page that nobody looks at does not cry wolf in its title, and is up to date as soon as
+// somebody does.
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	n := alone(t, testcluster.Job{Name: "job", Schedule: never, Command: "exit 1"})
+	p := browser.Open(t, browser.Options{})
+	p.Inject(`(() => {
+		let [hidden, skipped] = [false, 0];
+		const now = Date.now.bind(Date);
+		Date.now = () => now() + skipped;
+		Object.defineProperty(document, 'hidden', {get: () => hidden});
+		window.yacron2TestHide = (on) => { hidden = on; document.dispatchEvent(new Event('visibilitychange')); return true; };
+		window.yacron2TestSkip = (ms) => { skipped += ms; return true; };
+	})()`)
+	awaitAPI(t, n)
+	p.Visit(n.API() + "/")
+	p.SeeText(row("job"), "pending")
+	browser.Eval[bool](p, "yacron2TestHide(true)")
+	browser.Eval[bool](p, "yacron2TestSkip(60000)")
+	p.Await("some ticks pass", "new Promise((done) => setTimeout(() => done(true), 2500))")
+	if got := browser.Eval[string](p, "document.title"); strings.Contains(got, "no signal") {
+		t.Errorf("after a minute in the background the title is %q", got)
+	}
+	command(t, n, "job", "run", "job")
+	testcluster.Eventually(t, "the run", lastOutcome(n, "job", "failure"))
+	browser.Eval[bool](p, "yacron2TestHide(false)")
+	p.SeeText(row("job"), "failed")
+	p.Await("the title tells", "document.title.startsWith('✗ 1 job')")
+	p.Gone(banner("stale"))
 }
 
 // An agent that waits for its last run says so, and refuses to start another.

@@ -23,6 +23,7 @@ func TestPhone(t *testing.T) {
 		p.Await(what+" fits", "document.documentElement.scrollWidth <= innerWidth")
 	}
 	fits("the table")
+	p.SeeText(row("talk"), "pending", "in ", " d") // when it fires, too
 	p.Click(row("talk"))
 	p.See(drawer)
 	p.Click(button(drawer, "run-button"))
