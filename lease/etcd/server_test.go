@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/yacron2/yacron2/election"
 	"github.com/yacron2/yacron2/internal/realstore"
@@ -115,23 +116,34 @@ func TestUsersTurnedOn(t *testing.T) {
 				}
 				return nil
 			})
-			root, err := clientv3.New(clientv3.Config{Endpoints: e.Endpoints(), DialTimeout: testcluster.Patience, Username: "root", Password: "root"})
-			if err != nil {
-				t.Fatal(err)
+			// The client of each step knows a user only where etcd has any: else it goes by a
+			// token that counts for nothing any more.
+			step := func(what string, cfg clientv3.Config, do func(*clientv3.Client) error) {
+				t.Helper()
+				cfg.Endpoints, cfg.DialTimeout, cfg.Logger = e.Endpoints(), testcluster.Patience, zap.NewNop()
+				testcluster.Eventually(t, what, func() error {
+					admin, err := clientv3.New(cfg)
+					if err != nil {
+						return err
+					}
+					defer admin.Close()
+					return do(admin)
+				})
 			}
-			defer root.Close()
 			for range 2 {
 				c.AwaitFirings()
 				if now, _ := c.AwaitLeader(); now != leader || c.Token(now) != token {
 					t.Errorf("leadership went from %s to %s", leader.NodeName, now.NodeName)
 				}
-				if _, err := root.AuthDisable(limited(t)); err != nil {
-					t.Fatal(err)
-				}
+				step("users are turned off", clientv3.Config{Username: "root", Password: "root"}, func(admin *clientv3.Client) error {
+					_, err := admin.AuthDisable(limited(t))
+					return err
+				})
 				c.AwaitFirings()
-				if _, err := root.AuthEnable(limited(t)); err != nil {
-					t.Fatal(err)
-				}
+				step("users are turned on", clientv3.Config{}, func(admin *clientv3.Client) error {
+					_, err := admin.AuthEnable(limited(t))
+					return err
+				})
 			}
 			// A node whose configuration knows no user is told what it lacks.
 			e.options.Users = nil
