@@ -121,6 +121,9 @@ function notes(cluster) {
   for (const words of conflictWords(cluster)) {
     list.push([`⚠ ${words} — Leader jobs paused`, 'bad']);
   }
+  for (const words of cluster.troubles ?? []) {
+    list.push([`⚠ On this node: ${words}`, 'bad']);
+  }
   if (cluster.elect_leader && !cluster.lease && !cluster.conflict && !cluster.quorate) {
     list.push([`${cluster.agreeing ?? 1} of ${cluster.cluster_size} nodes are in mutual agreement, ${cluster.quorum} are needed: Leader jobs wait, PreferLeader jobs run on the first node that is there.`, 'bad']);
   }

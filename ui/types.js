@@ -134,6 +134,7 @@
  * @property {boolean} [stopping]
  * @property {number} [agreeing]
  * @property {Certificate[]} [certificates]
+ * @property {string[]} [troubles]
  */
 
 /** @typedef {{outcome: string|null, finished_at: string|null, duration: number|null, exit_code: number|null}} FleetRun */

@@ -2,6 +2,7 @@ package uitest
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/yacron2/yacron2/internal/browser"
@@ -37,6 +38,27 @@ func TestLeaderKilled(t *testing.T) {
 	a.Start()
 	p.Gone(banner("quorum"))
 	p.SeeText(panel, "leader: yacron-a")
+}
+
+// What somebody has to put right on the very node that is looked at is told, until it is.
+func TestOwnTroubles(t *testing.T) {
+	t.Parallel()
+	c := three(t, testcluster.Job{Name: "job", Schedule: never, Command: "true", Policy: "Leader"})
+	n := c.Nodes[1]
+	p := open(t, n, browser.Options{})
+	p.SeeText(panel, "leader: yacron-a")
+	key, err := os.ReadFile(n.KeyFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(n.KeyFile(), []byte("half a key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.SeeText(panel, "On this node: the certificate files as they are can't be used")
+	if err := os.WriteFile(n.KeyFile(), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Await("it is over", `!text(`+browser.Quote(panel)+`).includes("can't be used")`)
 }
 
 // A page whose own agent dies says that what it shows is old, and recovers by itself.
