@@ -49,8 +49,9 @@ class Sandbox {
   #rule = h('select', { 'data-testid': 'sandbox-rule', onchange: () => this.#changed() }, h('option', { value: 'and' }, 'both must match'), h('option', { value: 'or' }, 'either is enough'));
   #ruleLabel = h('label', { hidden: true }, 'Day of month and day of week', this.#rule);
   #verdict = h('p', { id: 'sandbox-verdict', class: 'verdict', role: 'status', 'data-testid': 'sandbox-verdict' });
-  #firings = h('div', { class: 'part' });
   #notes = h('div', { class: 'part' });
+  #firings = h('div', { class: 'part main' });
+  #jobs = h('div', {});
   #tried = h('div', { class: 'chips', 'data-testid': 'sandbox-tried' });
   #copies = [
     button('Copy', () => this.#copy(this.#trial().schedule, 'the schedule'), { 'data-testid': 'sandbox-copy' }),
@@ -63,6 +64,8 @@ class Sandbox {
   #left = new AbortController();
   /** The answer to what is typed. @type {SchedulePreview|null} */
   #answer = null;
+  /** What is shown beside the firings. */
+  #shown = '';
   /** Whether what is typed is to be kept, if it holds. */
   #wanted = false;
   /** Where to go when it is closed. */
@@ -85,8 +88,8 @@ class Sandbox {
       h('div', { class: 'fields' }, h('label', {}, 'Schedule', this.#schedule), h('label', {}, 'Time zone', this.#zone), this.#ruleLabel),
       this.#verdict,
       h('div', { class: 'copies', role: 'group', 'aria-label': 'Copy' }, ...this.#copies),
-      h('div', { class: 'result', 'data-testid': 'sandbox-result' }, this.#firings,
-        h('div', { class: 'part' }, this.#notes, h('section', {}, h('h3', {}), this.#tried))),
+      h('div', { class: 'result', 'data-testid': 'sandbox-result' }, this.#notes, this.#firings,
+        h('div', { class: 'part' }, this.#jobs, h('section', {}, h('h3', {}), this.#tried))),
     ]);
     setAttribute(dialog, 'class', 'sandbox');
     dialog.addEventListener('keydown', (event) => this.#pressed(event));
@@ -101,6 +104,7 @@ class Sandbox {
       this.#remember();
       off();
       clearTimeout(this.#timer);
+      this.#asked++;
       this.#left.abort();
       current = null;
       this.#leave();
@@ -154,7 +158,7 @@ class Sandbox {
     this.#answer = null;
     this.#wanted = false;
     if (schedule === '') {
-      this.#show('', 'Minute, hour, day of month, month and day of week; a year behind them, and with it seconds in front; or a macro.', [], []);
+      this.#show('', 'Minute, hour, day of month, month and day of week; a year behind them, and with it seconds in front; or a macro.');
       return;
     }
     this.#timer = setTimeout(() => void this.#ask(), wait);
@@ -183,30 +187,45 @@ class Sandbox {
     }
     history.replaceState(null, '', location.pathname + location.search + address(trial));
     const zone = answer.timezone ?? local;
+    const firings = h('section', {}, h('h3', {}, 'Next firings'),
+      answer.firings.length > 0 ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Next firings' }, firingList(answer.firings, zone, store.now()))
+        : h('p', { class: 'dim' }, trial.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None.'));
+    const beside = JSON.stringify([trial, answer.timezone, answer.warnings, answer.jobs]);
+    if (beside === this.#shown) {
+      // Only time has passed: nobody is told again, and the focus stays where it is.
+      const focused = this.#firings.contains(document.activeElement);
+      replace(this.#firings, firings);
+      if (focused) {
+        /** @type {HTMLElement|null} */ (firings.querySelector('[tabindex]'))?.focus({ preventScroll: true });
+      }
+      return;
+    }
     const seldom = rare(trial.schedule);
     this.#show('holds', describe(trial.schedule, zone, trial.either) || 'This holds, but is not one that the page can put into words.', [
-      h('section', {}, h('h3', {}, 'Next firings'),
-        answer.firings.length > 0 ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Next firings' }, firingList(answer.firings, zone, store.now()))
-          : h('p', { class: 'dim' }, trial.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None.')),
-    ], [
       ...answer.warnings.map(({ message, hint }) => h('p', { class: 'remark' }, sentence(message), hint ? h('span', { class: 'dim' }, ` ${sentence(hint)}`) : null)),
       seldom ? h('p', { class: 'remark', text: seldom }) : null,
+    ], [firings], [
       h('section', { 'data-testid': 'sandbox-jobs' }, h('h3', {}, 'Jobs with this schedule'), company(answer)),
     ]);
+    this.#shown = beside;
   }
 
   /** @param {Trial} trial @param {unknown} error */
   #refuse(trial, error) {
+    if (error instanceof DOMException && error.name === 'AbortError') {
+      void this.#ask(); // with the token that has taken the place of the one before
+      return;
+    }
     const problems = error instanceof api.APIError ? error.problems : [];
     if (error instanceof api.APIError && error.status === 401) {
       document.dispatchEvent(new CustomEvent('locked'));
     }
     if (problems.length === 0) {
-      this.#show('fails', error instanceof Error ? error.message : String(error), [], []);
+      this.#show('fails', error instanceof Error ? error.message : String(error));
       return;
     }
     const first = problems.find(({ key }) => key === 'schedule');
-    this.#show('fails', first ? 'No job can have this schedule.' : 'No job can have this zone.', problems.map((problem) => reason(trial, problem)), []);
+    this.#show('fails', first ? 'No job can have this schedule.' : 'No job can have this zone.', [], problems.map((problem) => reason(trial, problem)));
     setAttribute(this.#schedule, 'aria-invalid', first !== undefined);
     setAttribute(this.#zone, 'aria-invalid', problems.some(({ key }) => key === 'timezone'));
   }
@@ -214,17 +233,20 @@ class Sandbox {
   /**
    * @param {'holds'|'fails'|''} verdict
    * @param {string} words
-   * @param {Child[]} firings
-   * @param {Child[]} notes
+   * @param {Child[]} [notes]
+   * @param {Child[]} [firings] or in their place what is wrong
+   * @param {Child[]} [jobs]
    */
-  #show(verdict, words, firings, notes) {
+  #show(verdict, words, notes = [], firings = [], jobs = []) {
+    this.#shown = '';
     setAttribute(this.#verdict, 'class', `verdict ${verdict}`);
     replace(this.#verdict, verdict ? h('span', { 'aria-hidden': 'true' }, verdict === 'holds' ? '✓ ' : '✗ ') : null, words);
     this.#copies.forEach((copy) => setAttribute(copy, 'disabled', verdict !== 'holds'));
     setAttribute(this.#schedule, 'aria-invalid', null);
     setAttribute(this.#zone, 'aria-invalid', null);
-    replace(this.#firings, ...firings);
     replace(this.#notes, ...notes);
+    replace(this.#firings, ...firings);
+    replace(this.#jobs, ...jobs);
   }
 
   #tick() {

@@ -78,6 +78,13 @@ func TestSandbox(t *testing.T) {
 	p.Type(sandboxText, "0 0 30 2 *")
 	p.SeeText(sandboxResult, "never fires", "None.")
 	p.Gone(sandboxRule)
+	// What is shown goes with the time.
+	p.Type(sandboxText, "* * * * * * *")
+	p.SeeText(sandboxVerdict, "every second")
+	first := "text('[data-testid=sandbox-result] tbody tr td').slice(0, 23)"
+	before := browser.Eval[string](p, first)
+	p.Await("the first firing is another one", first+" !== "+browser.Quote(before))
+	p.Await("the focus stays", "focused().matches("+browser.Quote(sandboxText)+")")
 	p.Type(sandboxText, "@reboot")
 	p.SeeText(sandboxResult, "when the agent starts")
 
