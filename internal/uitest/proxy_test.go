@@ -124,7 +124,7 @@ func TestLateAnswer(t *testing.T) {
 	p.SeeText(row("job"), "running")
 	pass()
 	p.Await("the late answer", fmt.Sprintf("%s > %d", answers, before))
-	p.Await("it is drawn", "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+	browser.Eval[bool](p, "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))") // it is drawn
 	if got := p.Text(row("job")); !strings.Contains(got, "Running") {
 		t.Errorf("the late answer is shown: %q", got)
 	}
