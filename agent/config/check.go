@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +96,7 @@ func (c *checker) mismatch(n *node, f *field) {
 		case f.nodeKind() == list:
 			hint = "remove the key, or write [] for an empty list; check the indentation of the lines below"
 		}
-	case f.sealed || f.kind == secretKind:
+	case f.secret():
 		got = "a text"
 	default:
 		got = quote(n.text)
@@ -106,7 +107,11 @@ func (c *checker) mismatch(n *node, f *field) {
 	if hint == "" {
 		hint = c.instead(n, f)
 	}
-	c.fail(n.pos, c.name(f)+" must be "+f.noun()+", not "+got, hint)
+	d := Diagnostic{Severity: Error, Job: c.job, Key: pathString(c.path), Message: c.name(f) + " must be " + f.noun() + ", not " + got, Hint: hint}
+	if f.secret() && !n.blank() && !n.src.namesSecret(n.pos) { // it comes from an anchor
+		d.sealed = n.column
+	}
+	c.out.add(n.pos, d)
 }
 
 // instead says how to write what somebody seems to have meant with a value of the wrong
@@ -281,10 +286,12 @@ func (c *checker) unknown(e *entry, f *field) {
 		names = append(names, k.spelled(d))
 	}
 	hint := ""
-	if near := f.alias(e.key); near != nil {
-		hint = "did you mean " + near.spelled(d) + "?"
-	} else if near := nearest(e.key, names); near != "" {
-		hint = "did you mean " + near + "?"
+	meant := f.alias(e.key)
+	if near := nearest(e.key, names); meant == nil && near != "" {
+		meant = f.keys[slices.Index(names, near)]
+	}
+	if meant != nil {
+		hint = "did you mean " + meant.spelled(d) + "?"
 	} else if places := whereKey(fileKeys, e.key, d); len(places) > 0 {
 		// jobs and defaults have the same keys: name the place nearest by path.
 		hint = "this key belongs to " + places[0]
@@ -308,7 +315,27 @@ func (c *checker) unknown(e *entry, f *field) {
 		}
 		c.path = append(c.path, step{key: e.key, index: -1})
 	}
-	c.fail(e.pos, "unknown key "+quote(e.key)+where, hint)
+	problem := Diagnostic{Severity: Error, Job: c.job, Key: pathString(c.path), Message: "unknown key " + quote(e.key) + where, Hint: hint}
+	if !plainKey.MatchString(e.key) || e.value.blank() && c.src.belowSecret(int(e.pos.line)) {
+		// A value that has come to stand where a key should.
+		problem.Key, problem.Message, problem.sealed = pathString(c.path[:len(c.path)-1]), "what stands here is no key"+where, e.pos.column
+	} else if unknown := meant == nil && len(whereKey(fileKeys, e.key, d)) == 0; (unknown || meant != nil && meant.secret()) && !plainly(e.value) {
+		problem.sealed = c.src.afterKey(e.pos) // who knows what it is
+	}
+	c.out.add(e.pos, problem)
+}
+
+// plainKey matches what a key looks like, right or wrong.
+var plainKey = regexp.MustCompile(`^[\pL_][\pL\pN_.-]{0,63}$`)
+
+// plainly reports whether a value is one that no secret is.
+func plainly(n *node) bool {
+	if n.kind != scalar {
+		return len(n.entries)+len(n.items) == 0
+	}
+	_, isBool := parseBool(n.text)
+	_, isNumber := parseFloat(n.text)
+	return isBool || isNumber && len(n.text) < 8
 }
 
 // andList joins words to "a, b and c".

@@ -164,8 +164,12 @@ func (r *crontabReader) entry(text string, at pos) {
 		schedule = strings.TrimRight(text[:len(text)-len(rest)], " \t")
 		if fields := len(strings.Fields(schedule)); fields < 5 || rest == "" && fields == 5 {
 			if fields < 5 {
-				r.fail(at, "an entry needs five time fields and a command, not "+strconv.Itoa(fields)+" word(s)",
+				p := complaint(at, "an entry needs five time fields and a command, not "+strconv.Itoa(fields)+" word(s)",
 					"a variable is NAME=value, without export or dots in its name")
+				// It may be a variable in a form that nobody can tell.
+				first, _ := cutWord(text)
+				p.hide = !timeField.MatchString(first) && variableAt(text) == len(text)
+				r.problems = append(r.problems, p)
 			} else {
 				r.fail(at, "this entry has no command", "write five time fields, then the command")
 			}

@@ -39,8 +39,11 @@ type Diagnostic struct {
 	// bad value in the defaults of many jobs has it.
 	More int `json:"more,omitempty"`
 
-	caret  int // characters of Source before the caret; -1: none
-	hidden bool
+	caret  int   // characters of Source before the caret; -1: none
+	hidden bool  // show nothing of the line
+	sealed int32 // show nothing of the line from this column on; 0: all of it
+	strict bool  // the file is broken here: show the values of known keys alone
+	at     pos   // until the excerpts are made
 }
 
 // Position returns file:line:column, as far as known.
@@ -216,10 +219,7 @@ func (c *collector) add(at pos, d Diagnostic) {
 	if d.Severity == Error {
 		c.errors++
 	}
-	d.caret = -1
-	if at.src != nil && at.line > 0 && !d.hidden {
-		d.Source, d.caret = at.src.excerpt(int(at.line), int(at.column))
-	}
+	d.caret, d.at = -1, at
 	if c.seen == nil {
 		c.seen = map[seenKey]int{}
 	}
@@ -227,10 +227,38 @@ func (c *collector) add(at pos, d Diagnostic) {
 	c.list = append(c.list, d)
 }
 
+// excerpts gives the diagnostics their lines, now that all is known of these: what one
+// diagnostic takes for a secret, no other shows.
+func (c *collector) excerpts() {
+	type lineOf struct {
+		src  *source
+		line int32
+	}
+	all := map[lineOf]seal{}
+	for i := range c.list {
+		d := &c.list[i]
+		l := lineOf{d.at.src, d.at.line}
+		one := all[l]
+		if d.sealed > 0 && (one.from == 0 || int(d.sealed) < one.from) {
+			one.from = int(d.sealed)
+		}
+		one.strict = one.strict || d.strict
+		all[l] = one
+	}
+	for i := range c.list {
+		d := &c.list[i]
+		if d.at.src != nil && d.at.line > 0 && !d.hidden {
+			d.Source, d.caret = d.at.src.excerpt(int(d.at.line), int(d.at.column), all[lineOf{d.at.src, d.at.line}])
+		}
+		d.at = pos{} // who keeps the diagnostics keeps no files
+	}
+}
+
 // result returns what was gathered: file by file as they were read, from top to
 // bottom. The problems of the cluster section stay in the order of its rules, the
 // general ones first.
 func (c *collector) result(cluster pos) Diagnostics {
+	c.excerpts()
 	files := map[string]int{}
 	for i := range c.list {
 		if _, ok := files[c.list[i].File]; !ok {

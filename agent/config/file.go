@@ -196,7 +196,7 @@ func (l *loader) read(src *source) *file {
 	f := &file{src: src}
 	l.files[src.path] = f
 	for _, p := range problems {
-		l.out.add(p.at, Diagnostic{Severity: Error, Message: p.message, Hint: p.hint, hidden: p.hide})
+		l.out.add(p.at, Diagnostic{Severity: Error, Message: p.message, Hint: p.hint, hidden: p.hide, strict: true})
 	}
 	if root == nil {
 		return f

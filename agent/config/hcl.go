@@ -406,7 +406,11 @@ func (c *hclConverter) value(expr hclsyntax.Expression, k *field) *node {
 		return &node{pos: at, bad: true}
 	case *hclsyntax.ScopeTraversalExpr:
 		name := c.textOf(e.SrcRange)
-		c.fail(at, quote(name)+" is not a value", "put a text in double quotes: "+strconv.Quote(name))
+		if k.secret() || c.src.belowSecret(int(at.line)) {
+			c.fail(at, "this is not a value", "put a text in double quotes")
+		} else {
+			c.fail(at, quote(name)+" is not a value", "put a text in double quotes: "+strconv.Quote(name))
+		}
 		return &node{pos: at, bad: true}
 	}
 	c.fail(at, "this is not a plain value", "write a text, a number, true, false, a list or an object")

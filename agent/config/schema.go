@@ -175,6 +175,12 @@ func (f *field) alias(name string) *field {
 	return nil
 }
 
+// secret reports whether a value of the field is a secret, or holds some.
+func (f *field) secret() bool {
+	sealed := func(k *field) bool { return k.sealed || k.kind == secretKind }
+	return sealed(f) || f.kind == listKind && (sealed(f.elem) || slices.ContainsFunc(f.elem.keys, sealed))
+}
+
 // spelled returns the field's name as a file of the given language spells it.
 func (f *field) spelled(d dialect) string {
 	if d == hclDialect {

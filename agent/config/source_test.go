@@ -12,7 +12,7 @@ func TestMaskLine(t *testing.T) {
 	}{
 		{yamlDialect, "    value: hunter2", 4, "    value: ***", 4},
 		{yamlDialect, "    value: hunter2", 13, "    value: ***", 11},
-		{yamlDialect, `password: {value: "a, b", x: 1}`, 26, `password: {value: ***, x: 1}`, 23},
+		{yamlDialect, `password: {value: "a, b", x: 1}`, 26, `password: {value: ***, x: ***}`, 23},
 		{yamlDialect, `{value: a, fromFile: b}`, 11, `{value: ***, fromFile: b}`, 13},
 		{yamlDialect, "authToken: abc", 0, "authToken: ***", 0},
 		{yamlDialect, "authToken: {fromEnvVar: ABC}", 3, "authToken: {fromEnvVar: ABC}", 3},
@@ -26,7 +26,7 @@ func TestMaskLine(t *testing.T) {
 		{crontabDialect, "CRON_TZ=Nowhere", 8, "CRON_TZ=Nowhere", 8},
 		{crontabDialect, "* * * * * A=b ./x", 10, "* * * * * A=b ./x", 10},
 	} {
-		got, caret := maskLine([]rune(tt.line), tt.caret, tt.dialect)
+		got, caret := maskLine([]rune(tt.line), tt.caret, tt.dialect, shownAnywhere)
 		if string(got) != tt.want || caret != tt.wantsCaret {
 			t.Errorf("%s\ngot  %s, %d\nwant %s, %d", tt.line, string(got), caret, tt.want, tt.wantsCaret)
 		}

@@ -307,8 +307,11 @@ func (c *yamlConverter) mapping(n *yaml.Node, out *node) int {
 			continue
 		}
 		if first := c.find(out, places, k.Value); first > 0 {
-			c.fail(n.Content[i], "the key "+quote(k.Value)+" stands here again, it was first given at line "+strconv.Itoa(first),
-				"keep one of the two")
+			name := "this key"
+			if plainKey.MatchString(k.Value) {
+				name = "the key " + quote(k.Value)
+			}
+			c.fail(n.Content[i], name+" stands here again, it was first given at line "+strconv.Itoa(first), "keep one of the two")
 			continue
 		}
 		if k.Tag == "!!merge" {
