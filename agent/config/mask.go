@@ -26,9 +26,6 @@ type seal struct {
 	strict bool
 }
 
-// shownAnywhere says that only what looks like a secret is masked.
-var shownAnywhere func(key string) bool
-
 // shownBelow tells the keys below that of a secret which hold no secrets themselves.
 func shownBelow(key string) bool {
 	switch key {
@@ -72,7 +69,8 @@ func harmlessKeys(root *field) map[string]bool {
 type span struct{ from, to int }
 
 // maskLine replaces what may be a secret in a line and returns the caret's new place.
-// shown, unless it is shownAnywhere, tells the only keys whose values are not masked.
+// shown tells the only keys whose values are not masked; nil masks what looks like a
+// secret, and nothing else.
 func maskLine(line []rune, caret int, d dialect, shown func(key string) bool) ([]rune, int) {
 	text := string(line)
 	var spans []span

@@ -80,7 +80,7 @@ func (s *source) excerpt(line, column int, sealed seal) (string, int) {
 	if sealed.from > 0 && sealed.from <= len(runes) {
 		runes = append(runes[:sealed.from-1], mask...)
 	}
-	shown := shownAnywhere
+	var shown func(key string) bool
 	switch {
 	case s.belowSecret(line):
 		shown = shownBelow

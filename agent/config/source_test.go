@@ -26,7 +26,7 @@ func TestMaskLine(t *testing.T) {
 		{crontabDialect, "CRON_TZ=Nowhere", 8, "CRON_TZ=Nowhere", 8},
 		{crontabDialect, "* * * * * A=b ./x", 10, "* * * * * A=b ./x", 10},
 	} {
-		got, caret := maskLine([]rune(tt.line), tt.caret, tt.dialect, shownAnywhere)
+		got, caret := maskLine([]rune(tt.line), tt.caret, tt.dialect, nil)
 		if string(got) != tt.want || caret != tt.wantsCaret {
 			t.Errorf("%s\ngot  %s, %d\nwant %s, %d", tt.line, string(got), caret, tt.want, tt.wantsCaret)
 		}
