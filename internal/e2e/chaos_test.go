@@ -41,7 +41,7 @@ func TestChaos(t *testing.T) {
 	c.Start()
 	c.AwaitAgreement("yacron-a")
 	awaitLeaderRun(t, c)
-	from := nextSecond()
+	from := testcluster.NextSecond()
 
 	m := monkey{rand: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
 	for _, n := range c.Nodes {

@@ -50,7 +50,7 @@ func benchmarkFailover(b *testing.B, end os.Signal) {
 		c.Start()
 		c.AwaitAgreement("yacron-a")
 		awaitLeaderRun(b, c)
-		from := nextSecond()
+		from := testcluster.NextSecond()
 		var times []time.Duration
 		for range repetitions {
 			awaitLeaderRun(b, c)

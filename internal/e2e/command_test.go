@@ -104,7 +104,7 @@ func TestManualStart(t *testing.T) {
 	if err := follower.Client.Start(ctx, "by-hand"); err != nil {
 		t.Fatal(err)
 	}
-	testcluster.Eventually(t, "the run on the node asked", ranOn(c, "by-hand", "yacron-b", time.Time{}))
+	testcluster.Eventually(t, "the run on the node asked", c.Journal.RanOn("by-hand", "yacron-b", time.Time{}))
 	if err := follower.Client.Cancel(ctx, "by-hand"); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestUnlistedTwin(t *testing.T) {
 	twin.Reload()
 	testcluster.Eventually(t, "the twin's members", twin.SeesPeer(members[1], "agreed"))
 	testcluster.Eventually(t, "the twin without quorum", isQuorate(twin, false))
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, "firings of the cluster", ranEach(c, leaderJob, from, 5, 1))
 	for _, n := range members {
 		testcluster.Eventually(t, "the members go on", n.Sees(3, 3, "yacron-a"))

@@ -27,13 +27,13 @@ func TestKilledLeader(t *testing.T) {
 		testcluster.Eventually(t, "the dead peer's row", n.SeesPeer(a, "unreachable"))
 	}
 	testcluster.Eventually(t, "the next leader's runs", testcluster.All(
-		ranOn(c, leaderJob, "yacron-b", nextSecond()),
-		ranOn(c, preferJob, "yacron-b", nextSecond()),
+		c.Journal.RanOn(leaderJob, "yacron-b", testcluster.NextSecond()),
+		c.Journal.RanOn(preferJob, "yacron-b", testcluster.NextSecond()),
 	))
 
 	a.Start()
 	c.AwaitAgreement("yacron-a")
-	testcluster.Eventually(t, "the old leader's runs", ranOn(c, leaderJob, "yacron-a", nextSecond()))
+	testcluster.Eventually(t, "the old leader's runs", c.Journal.RanOn(leaderJob, "yacron-a", testcluster.NextSecond()))
 	mustNotDouble(t, c, leaderJob)
 }
 
@@ -52,16 +52,16 @@ func TestStoppedLeaderHandsOver(t *testing.T) {
 	a, b := c.Nodes[0], c.Nodes[1]
 	c.Start()
 	c.AwaitAgreement("yacron-a")
-	testcluster.Eventually(t, "the long job", ranOn(c, "long", "yacron-a", time.Time{}))
+	testcluster.Eventually(t, "the long job", c.Journal.RanOn("long", "yacron-a", time.Time{}))
 	awaitLeaderRun(t, c)
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, "some firings before", ranEach(c, leaderJob, from, 3, 1))
 
 	a.Signal(syscall.SIGTERM)
 	for _, n := range c.Nodes[1:] {
 		testcluster.Eventually(t, "the next leader", leaderIs(n, "yacron-b"))
 	}
-	testcluster.Eventually(t, "the next leader's runs", ranOn(c, leaderJob, "yacron-b", nextSecond()))
+	testcluster.Eventually(t, "the next leader's runs", c.Journal.RanOn(leaderJob, "yacron-b", testcluster.NextSecond()))
 	if !a.Running() {
 		t.Error("yacron-a has ended before its job")
 	}
@@ -81,8 +81,8 @@ func TestStoppedLeaderHandsOver(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(ended), "done\n") {
 		t.Errorf("the long job did not end in peace: %q, %v", ended, err)
 	}
-	until := nextSecond()
-	testcluster.Eventually(t, "a firing after the exit", ranOn(c, leaderJob, "yacron-b", until))
+	until := testcluster.NextSecond()
+	testcluster.Eventually(t, "a firing after the exit", c.Journal.RanOn(leaderJob, "yacron-b", until))
 	if err := c.Entries().Of(leaderJob).Each(from, until, 1); err != nil {
 		t.Errorf("over the hand-over: %v", err)
 	}
@@ -102,8 +102,8 @@ func TestMinority(t *testing.T) {
 	c.Nodes[1].Stop()
 	testcluster.Eventually(t, "the end of quorum", isQuorate(last, false))
 	mustStandDown(t, c, last)
-	from := nextSecond()
-	testcluster.Eventually(t, "PreferLeader jobs", ranOn(c, preferJob, last.NodeName, from))
+	from := testcluster.NextSecond()
+	testcluster.Eventually(t, "PreferLeader jobs", c.Journal.RanOn(preferJob, last.NodeName, from))
 	if out, _, code := last.Command("leader"); code != 2 {
 		t.Errorf("leader exits with %d without quorum, want 2: %s", code, out)
 	}
@@ -111,7 +111,7 @@ func TestMinority(t *testing.T) {
 	c.Nodes[1].Start()
 	testcluster.Eventually(t, "quorum", testcluster.All(isQuorate(last, true), isQuorate(c.Nodes[1], true)))
 	c.AwaitAgreement("yacron-b")
-	testcluster.Eventually(t, "Leader jobs", ranOn(c, leaderJob, "yacron-b", nextSecond()))
+	testcluster.Eventually(t, "Leader jobs", c.Journal.RanOn(leaderJob, "yacron-b", testcluster.NextSecond()))
 	mustNotDouble(t, c, leaderJob)
 }
 

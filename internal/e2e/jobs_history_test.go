@@ -105,7 +105,7 @@ func TestPauseOfAJob(t *testing.T) {
 	}
 	ticks := func(when string) {
 		t.Helper()
-		from := nextSecond()
+		from := testcluster.NextSecond()
 		testcluster.Eventually(t, "a firing "+when, func() error {
 			if len(a.cluster.Entries().Of("tick").Between(from, time.Now())) == 0 {
 				return errors.New("none since " + from.String())
@@ -119,7 +119,7 @@ func TestPauseOfAJob(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("job pause: %d %s%s", code, stdout, stderr)
 	}
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	check := func(when string) {
 		t.Helper()
 		testcluster.Eventually(t, "three firings of the other job "+when, func() error {
@@ -148,7 +148,7 @@ func TestPauseOfAJob(t *testing.T) {
 		if now, err := a.Client.JobSetID(a.context()); err != nil || now.JobSetID != id.JobSetID {
 			t.Errorf("%s: the job-set id changed: %+v, %v", when, now, err)
 		}
-		from = nextSecond()
+		from = testcluster.NextSecond()
 	}
 	check("after the pause")
 	a.Stop()

@@ -110,7 +110,7 @@ func TestFrozenAgent(t *testing.T) {
 	}})
 	a.begin()
 	a.awaitRuns("patient", 2)
-	frozen := nextSecond()
+	frozen := testcluster.NextSecond()
 	a.Pause()
 	<-time.After(time.Until(frozen.Add(3500 * time.Millisecond))) // what the test is about
 	a.Resume()

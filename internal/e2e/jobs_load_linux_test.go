@@ -253,7 +253,7 @@ func TestJobFloodsItsOutput(t *testing.T) {
 	a.begin()
 	a.awaitRuns("tick", 1)
 	before := a.RSS()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	r := a.run("flood")
 	to := time.Now().Add(-time.Second).Truncate(time.Second)
 	if r.Outcome != api.OutcomeSuccess {

@@ -71,7 +71,7 @@ func TestMailsOfJobs(t *testing.T) {
 		}
 	}})
 	a.begin()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	a.awaitReport("self-signed-refused", "mail", "certificate")
 	a.awaitReport("not-offered", "mail", "STARTTLS")
 	a.awaitReport("login-in-the-clear", "mail", "not encrypted")
@@ -167,7 +167,7 @@ func TestWebhooksOfJobs(t *testing.T) {
 		return jobs
 	}})
 	a.begin()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for _, job := range []string{"ok", "err500", "hang", "shell-hangs"} {
 		if runs := a.awaitRuns(job, 1); runs[0].Outcome != api.OutcomeFailure {
 			t.Errorf("%s: %+v", job, runs[0])

@@ -23,10 +23,6 @@ func ticks(j testcluster.Journal) []testcluster.Job {
 	}
 }
 
-// nextSecond is the first whole second at which nothing that was asked for before
-// this call can be due any more.
-func nextSecond() time.Time { return time.Now().Truncate(time.Second).Add(time.Second) }
-
 // awaitLeaderRun waits for a firing of the Leader job. In their first two seconds,
 // agents grant no claims, since they might have granted the same firing to another
 // before they were started again; so agreement alone does not yet make it run.
@@ -38,7 +34,7 @@ func awaitLeaderRun(t testing.TB, c *testcluster.Cluster) {
 		if err != nil {
 			return err
 		}
-		if len(entries.Of(leaderJob).Between(from, nextSecond())) == 0 {
+		if len(entries.Of(leaderJob).Between(from, testcluster.NextSecond())) == 0 {
 			return fmt.Errorf("none since %s", from.Format(time.TimeOnly))
 		}
 		return nil
@@ -61,20 +57,6 @@ func ranEach(c *testcluster.Cluster, job string, from time.Time, seconds, n int)
 	}
 }
 
-// ranOn returns the condition that the job has run on a node at an instant or later.
-func ranOn(c *testcluster.Cluster, job, node string, from time.Time) func() error {
-	return func() error {
-		entries, err := c.Journal.Read()
-		if err != nil {
-			return err
-		}
-		if len(entries.Of(job).On(node).Between(from, time.Now())) == 0 {
-			return fmt.Errorf("%s has not run on %s since %s", job, node, from.Format(time.TimeOnly))
-		}
-		return nil
-	}
-}
-
 // mustNotDouble fails the test if a firing of a Leader job ran twice.
 func mustNotDouble(t testing.TB, c *testcluster.Cluster, job string) {
 	t.Helper()
@@ -89,7 +71,7 @@ func mustNotDouble(t testing.TB, c *testcluster.Cluster, job string) {
 func mustStandDown(t testing.TB, c *testcluster.Cluster, node *testcluster.Node) {
 	t.Helper()
 	const seconds = 5
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, everyJob+" goes on", func() error {
 		entries, err := c.Journal.Read()
 		if err != nil {

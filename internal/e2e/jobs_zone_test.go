@@ -125,6 +125,6 @@ func TestUnknownZone(t *testing.T) {
 	if d := status.Errors[0]; d.Job != "typo" || d.Key != "timezone" || !strings.Contains(d.Message, "Europe/Madird") {
 		t.Errorf("the reload says %+v", d)
 	}
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, "the firings that follow", ranEach(a.cluster, "tick", from, 3, 1))
 }

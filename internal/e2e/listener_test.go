@@ -55,16 +55,16 @@ func TestBrokenListener(t *testing.T) {
 				)()
 			})
 			testcluster.Eventually(t, "the reason in the log", logs(a, 0, "[ERROR]", test.says))
-			from := nextSecond()
+			from := testcluster.NextSecond()
 			testcluster.Eventually(t, "jobs that need no cluster", testcluster.All(
-				ranOn(c, preferJob, "yacron-a", from), ranOn(c, everyJob, "yacron-a", from)))
+				c.Journal.RanOn(preferJob, "yacron-a", from), c.Journal.RanOn(everyJob, "yacron-a", from)))
 			if ran := c.Entries().Of(leaderJob).On("yacron-a"); len(ran) > 0 {
 				t.Errorf("Leader jobs ran without a cluster: %v", ran)
 			}
 
 			mend()
 			c.AwaitAgreement("yacron-a")
-			testcluster.Eventually(t, "Leader jobs", ranOn(c, leaderJob, "yacron-a", nextSecond()))
+			testcluster.Eventually(t, "Leader jobs", c.Journal.RanOn(leaderJob, "yacron-a", testcluster.NextSecond()))
 			mustNotDouble(t, c, leaderJob)
 		})
 	}

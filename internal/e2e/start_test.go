@@ -25,7 +25,7 @@ func TestPolicies(t *testing.T) {
 	c.Start()
 	c.AwaitAgreement("yacron-a")
 	awaitLeaderRun(t, c)
-	from := nextSecond()
+	from := testcluster.NextSecond()
 
 	testcluster.EventuallyWithin(t, 2*testcluster.Patience, "half a minute of firings", testcluster.All(
 		ranEach(c, leaderJob, from, seconds, 1),
@@ -33,7 +33,7 @@ func TestPolicies(t *testing.T) {
 		ranEach(c, everyJob, from, seconds, 3),
 	))
 	for _, job := range []string{leaderJob, preferJob} {
-		for _, e := range c.Entries().Of(job).Between(from, nextSecond()) {
+		for _, e := range c.Entries().Of(job).Between(from, testcluster.NextSecond()) {
 			if e.Node != "yacron-a" {
 				t.Errorf("%s ran on %s, not on the leader: %v", job, e.Node, e)
 			}
@@ -67,14 +67,14 @@ func TestSpread(t *testing.T) {
 
 	const seconds = 5
 	awaitLeaderRun(t, c)
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, "firings on the owners", testcluster.All(
 		ranEach(c, leaderJob, from, seconds, 1),
 		ranEach(c, preferJob, from, seconds, 1),
 		ranEach(c, everyJob, from, seconds, 3),
 	))
 	for job, owner := range owners {
-		for _, e := range c.Entries().Of(job).Between(from, nextSecond()) {
+		for _, e := range c.Entries().Of(job).Between(from, testcluster.NextSecond()) {
 			if e.Node != owner {
 				t.Errorf("%s ran on %s, its owner is %s", job, e.Node, owner)
 			}
@@ -96,7 +96,7 @@ func TestElectionOff(t *testing.T) {
 		}
 	}
 	const seconds = 5
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	testcluster.Eventually(t, "firings on every node", testcluster.All(
 		ranEach(c, leaderJob, from, seconds, 3),
 		ranEach(c, preferJob, from, seconds, 3),

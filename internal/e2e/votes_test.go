@@ -54,7 +54,7 @@ func testRestartedVoters(t *testing.T, durable bool, one, end, both string) {
 		return nil
 	})
 	asking.Pause()
-	testcluster.Eventually(t, "the firing", ranOn(c, leaderJob, claimant.NodeName, firing))
+	testcluster.Eventually(t, "the firing", c.Journal.RanOn(leaderJob, claimant.NodeName, firing))
 	claimant.Kill()
 	voter.Kill()
 	voter.Start()
@@ -72,7 +72,7 @@ func testRestartedVoters(t *testing.T, durable bool, one, end, both string) {
 	claimant.Start()
 	testcluster.Eventually(t, "the refusal of both", refused(end, both))
 
-	testcluster.Eventually(t, "later firings", ranOn(c, leaderJob, claimant.NodeName, firing.Add(every)))
+	testcluster.Eventually(t, "later firings", c.Journal.RanOn(leaderJob, claimant.NodeName, firing.Add(every)))
 	if ran := c.Entries().Of(leaderJob).Between(firing, firing); len(ran) != 1 {
 		t.Errorf("the firing ran %d times, want once: %v", len(ran), ran)
 	}
@@ -115,18 +115,18 @@ func TestRestartedLeader(t *testing.T) {
 				if round == 20 {
 					t.Fatal("no firing was due soon enough after a restart")
 				}
-				testcluster.Eventually(t, "a firing", ranOn(c, leaderJob, leader.NodeName, nextSecond()))
+				testcluster.Eventually(t, "a firing", c.Journal.RanOn(leaderJob, leader.NodeName, testcluster.NextSecond()))
 				leader.Kill()
 				started := time.Now()
 				leader.Start()
 				c.AwaitAgreement(leader.NodeName)
-				from, to := nextSecond(), started.Add(fence)
+				from, to := testcluster.NextSecond(), started.Add(fence)
 				want := 0
 				if durable {
 					want = 1
 				}
 				testcluster.Eventually(t, "firings after the restart", testcluster.All(
-					ranOn(c, leaderJob, leader.NodeName, to.Add(time.Second)),
+					c.Journal.RanOn(leaderJob, leader.NodeName, to.Add(time.Second)),
 					func() error { return c.Entries().Of(leaderJob).Each(from, to, want) },
 				))
 				fenced += len(c.Entries().Times(from, to, time.Second))

@@ -16,7 +16,7 @@ func TestAddressesMove(t *testing.T) {
 	c := start(t, testcluster.Options{})
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	second := c.Nodes[1]
 
 	w.Terminate(second)

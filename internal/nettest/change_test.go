@@ -36,12 +36,12 @@ func TestHandOverDuringARun(t *testing.T) {
 				leader.Reload()
 				testcluster.Eventually(t, "the reload", logs(leader, "configuration loaded"))
 			}
-			testcluster.Eventually(t, "the long job", ranOn(c, "long", leader.NodeName, time.Time{}))
-			from := nextSecond()
+			testcluster.Eventually(t, "the long job", c.Journal.RanOn("long", leader.NodeName, time.Time{}))
+			from := testcluster.NextSecond()
 
 			w.Terminate(leader)
 			testcluster.Eventually(t, "the next leader", leads(next, true))
-			testcluster.Eventually(t, "its runs", ranOn(c, leaderJob, next.NodeName, nextSecond()))
+			testcluster.Eventually(t, "its runs", c.Journal.RanOn(leaderJob, next.NodeName, testcluster.NextSecond()))
 			if !limited {
 				testcluster.Eventually(t, "some seconds", func() error { return hasPassed(from.Add(6 * time.Second)) })
 				if !leader.Running() {
@@ -95,7 +95,7 @@ func TestRollingChange(t *testing.T) {
 	}})
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for i, n := range c.Nodes {
 		n.WriteJobs(append(ticks(c.Journal), added)...)
 		n.Reload()
@@ -103,7 +103,7 @@ func TestRollingChange(t *testing.T) {
 		case 0: // alone: the other two go on without it
 			testcluster.Eventually(t, "drift", testcluster.All(
 				c.Nodes[1].SeesPeer(n, "drifted"), n.SeesPeer(c.Nodes[1], "drifted"), leads(c.Nodes[1], true)))
-			testcluster.Eventually(t, "what both have", ranOn(c, leaderJob, c.Nodes[1].NodeName, nextSecond()))
+			testcluster.Eventually(t, "what both have", c.Journal.RanOn(leaderJob, c.Nodes[1].NodeName, testcluster.NextSecond()))
 			mustStandDown(t, c, n, 3)
 			if ran := c.Entries().Of(added.Name); len(ran) > 0 {
 				t.Errorf("the new job ran before a majority had it: %v", ran)
@@ -111,7 +111,7 @@ func TestRollingChange(t *testing.T) {
 		case 1: // the majority
 			testcluster.Eventually(t, "a leader of the new set", testcluster.All(leads(c.Nodes[0], true), leads(c.Nodes[2], false)))
 			testcluster.Eventually(t, "both jobs", testcluster.All(
-				ranOn(c, leaderJob, c.Nodes[0].NodeName, nextSecond()), ranOn(c, added.Name, c.Nodes[0].NodeName, nextSecond())))
+				c.Journal.RanOn(leaderJob, c.Nodes[0].NodeName, testcluster.NextSecond()), c.Journal.RanOn(added.Name, c.Nodes[0].NodeName, testcluster.NextSecond())))
 		}
 	}
 	mustLeadAgain(t, c)

@@ -54,11 +54,11 @@ func chaos(t *testing.T, o testcluster.Options, lossy bool) {
 	}
 	acts := m.acts(lossy)
 	for end := time.Now().Add(duration); time.Now().Before(end); {
-		from := nextSecond()
+		from := testcluster.NextSecond()
 		m.play(acts, min(chaosTime, time.Until(end)))
 		m.heal()
 		c.AwaitAgreement(c.Nodes[0].NodeName)
-		testcluster.Eventually(t, "the first leader's runs", ranOn(c, leaderJob, c.Nodes[0].NodeName, nextSecond()))
+		testcluster.Eventually(t, "the first leader's runs", c.Journal.RanOn(leaderJob, c.Nodes[0].NodeName, testcluster.NextSecond()))
 		t.Logf("faults: %v", m.count)
 		if lossy {
 			balance(t, w, from)

@@ -21,11 +21,11 @@ func TestLeaderCutOff(t *testing.T) {
 			old, next := c.Nodes[0], c.Nodes[1]
 			w := c.Watch(leaderJob)
 			defer w.Stop()
-			from := nextSecond()
+			from := testcluster.NextSecond()
 			for range 3 {
 				took, down := cutOff(t, c)
 				t.Logf("a new leader after %v, the old one stood down after %v", took, down)
-				testcluster.Eventually(t, "the new leader's runs", ranOn(c, leaderJob, next.NodeName, nextSecond()))
+				testcluster.Eventually(t, "the new leader's runs", c.Journal.RanOn(leaderJob, next.NodeName, testcluster.NextSecond()))
 				mustStandDown(t, c, old, 5)
 				c.Net.Heal()
 				mustLeadAgain(t, c)
@@ -61,8 +61,8 @@ func cutOff(t testing.TB, c *netcluster.Cluster) (took, down time.Duration) {
 // its other jobs go on for.
 func mustStandDown(t testing.TB, c *netcluster.Cluster, n *testcluster.Node, seconds int) {
 	t.Helper()
-	from := nextSecond()
-	testcluster.Eventually(t, "the node's other jobs", ranOn(c, everyJob, n.NodeName, from.Add(time.Duration(seconds)*time.Second)))
+	from := testcluster.NextSecond()
+	testcluster.Eventually(t, "the node's other jobs", c.Journal.RanOn(everyJob, n.NodeName, from.Add(time.Duration(seconds)*time.Second)))
 	if ran := c.Entries().Of(leaderJob).On(n.NodeName).Between(from, time.Now()); len(ran) > 0 {
 		t.Errorf("Leader jobs ran on %s, which may not run them: %v", n.NodeName, ran)
 	}
@@ -73,7 +73,7 @@ func mustLeadAgain(t testing.TB, c *netcluster.Cluster) {
 	t.Helper()
 	first := c.Nodes[0].NodeName
 	c.AwaitAgreement(first)
-	testcluster.Eventually(t, "its runs", ranOn(c, leaderJob, first, nextSecond()))
+	testcluster.Eventually(t, "its runs", c.Journal.RanOn(leaderJob, first, testcluster.NextSecond()))
 	if all := leaders(c); len(all) != 1 || all[0] != first {
 		t.Errorf("leaders are %v, want %s alone", all, first)
 	}
@@ -116,7 +116,7 @@ func TestHalfCut(t *testing.T) {
 			c := start(t, testcluster.Options{Names: netcluster.Names(5)})
 			w := c.Watch(leaderJob)
 			defer w.Stop()
-			from := nextSecond()
+			from := testcluster.NextSecond()
 			test.cut(c, c.Net)
 			testcluster.Eventually(t, "half a minute of firings", func() error {
 				return hasPassed(from.Add(25 * time.Second))
@@ -150,12 +150,12 @@ func TestFrozenLeader(t *testing.T) {
 	leader, next := c.Nodes[0], c.Nodes[1]
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for range 2 {
 		thaw := time.Now().Add(10 * time.Second)
 		w.Freeze(leader)
 		t.Logf("a new leader after %v", testcluster.Measure(t, "the next leader", leads(next, true)))
-		testcluster.Eventually(t, "its runs", ranOn(c, leaderJob, next.NodeName, nextSecond()))
+		testcluster.Eventually(t, "its runs", c.Journal.RanOn(leaderJob, next.NodeName, testcluster.NextSecond()))
 		testcluster.Eventually(t, "ten seconds", func() error { return hasPassed(thaw) })
 		w.Thaw(leader)
 		mustLeadAgain(t, c)
@@ -170,7 +170,7 @@ func TestLostPackets(t *testing.T) {
 	c := start(t, testcluster.Options{})
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for _, n := range c.Nodes {
 		c.Net.Lose(n.NodeName, 30)
 	}
@@ -186,14 +186,14 @@ func TestThinCables(t *testing.T) {
 	c := start(t, testcluster.Options{})
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for _, n := range c.Nodes {
 		if !c.Net.Thin(n.NodeName, 64) {
 			t.Skip("this kernel makes no thin cables (no tbf)")
 		}
 	}
 	testcluster.Eventually(t, "some time", func() error { return hasPassed(from.Add(20 * time.Second)) })
-	testcluster.Eventually(t, "firings over thin cables", ranOn(c, leaderJob, c.Nodes[0].NodeName, nextSecond()))
+	testcluster.Eventually(t, "firings over thin cables", c.Journal.RanOn(leaderJob, c.Nodes[0].NodeName, testcluster.NextSecond()))
 	for _, n := range c.Nodes {
 		c.Net.Widen(n.NodeName)
 	}
@@ -209,10 +209,10 @@ func TestLeaderKilledBeforeAFiring(t *testing.T) {
 	leader, next := c.Nodes[0], c.Nodes[1]
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	for range 5 {
 		testcluster.Eventually(t, "the moment before a firing", func() error {
-			if left := time.Until(nextSecond()); left > 150*time.Millisecond || left < 50*time.Millisecond {
+			if left := time.Until(testcluster.NextSecond()); left > 150*time.Millisecond || left < 50*time.Millisecond {
 				return fmt.Errorf("%v to go", left)
 			}
 			return nil
@@ -221,7 +221,7 @@ func TestLeaderKilledBeforeAFiring(t *testing.T) {
 		w.Kill(leader)
 		testcluster.Measure(t, "the next leader", leads(next, true))
 		t.Logf("a new leader after %v", time.Since(killed))
-		testcluster.Eventually(t, "its runs", ranOn(c, leaderJob, next.NodeName, nextSecond()))
+		testcluster.Eventually(t, "its runs", c.Journal.RanOn(leaderJob, next.NodeName, testcluster.NextSecond()))
 		w.Start(leader)
 		mustLeadAgain(t, c)
 	}
@@ -238,7 +238,7 @@ func TestLongCutAndCrashLoop(t *testing.T) {
 	last := c.Nodes[2]
 	w := c.Watch(leaderJob)
 	defer w.Stop()
-	from := nextSecond()
+	from := testcluster.NextSecond()
 	c.Net.Isolate(last.NodeName)
 	until := time.Now().Add(45 * time.Second)
 	testcluster.Eventually(t, "the loss of the peer", c.Nodes[0].SeesPeer(last, "unreachable"))

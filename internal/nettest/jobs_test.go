@@ -37,26 +37,8 @@ func start(t testing.TB, o testcluster.Options) *netcluster.Cluster {
 	c := netcluster.NewCluster(t, o)
 	c.Start()
 	c.AwaitAgreement(c.Nodes[0].NodeName)
-	testcluster.Eventually(t, "the first Leader firing", ranOn(c, leaderJob, c.Nodes[0].NodeName, nextSecond()))
+	testcluster.Eventually(t, "the first Leader firing", c.Journal.RanOn(leaderJob, c.Nodes[0].NodeName, testcluster.NextSecond()))
 	return c
-}
-
-// nextSecond is the first whole second at which nothing can be due any more that was
-// due before this call.
-func nextSecond() time.Time { return time.Now().Truncate(time.Second).Add(time.Second) }
-
-// ranOn returns the condition that the job has run on a node at an instant or later.
-func ranOn(c *netcluster.Cluster, job, node string, from time.Time) func() error {
-	return func() error {
-		entries, err := c.Journal.Read()
-		if err != nil {
-			return err
-		}
-		if len(entries.Of(job).On(node).Between(from, time.Now())) == 0 {
-			return fmt.Errorf("%s has not run on %s since %s", job, node, from.Format(time.TimeOnly))
-		}
-		return nil
-	}
 }
 
 // leads returns the condition that the node takes itself for the leader, or does not.

@@ -20,22 +20,7 @@ type process struct {
 	log  string // file
 
 	mu     sync.Mutex
-	latest *run // nil before the first
-}
-
-// run is one run of a program.
-type run struct {
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when it has ended and was waited for
-}
-
-func (r *run) running() bool {
-	select {
-	case <-r.exited:
-		return false
-	default:
-		return true
-	}
+	latest *testcluster.Run // nil before the first
 }
 
 // newProcess describes a program whose log goes into dir.
@@ -46,34 +31,24 @@ func newProcess(name, dir string, argv ...string) *process {
 func (p *process) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.latest != nil && p.latest.running() {
+	if p.latest.Running() {
 		return fmt.Errorf("%s runs already", p.name)
 	}
-	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.SysProcAttr = testcluster.ProcessAttributes()
+	latest, err := testcluster.Launch(cmd, p.log, nil)
 	if err != nil {
 		return err
 	}
-	defer log.Close() // the process has its own descriptor
-	cmd := exec.Command(p.argv[0], p.argv[1:]...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = testcluster.ProcessAttributes()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	r := &run{cmd: cmd, exited: make(chan struct{})}
-	go func() { // ends with the process, which kill ends at the latest
-		defer close(r.exited)
-		_ = cmd.Wait() // how it ended stays in cmd.ProcessState
-	}()
-	p.latest = r
+	p.latest = latest
 	return nil
 }
 
 // current returns the run of a running process, else an error with the end of its log.
-func (p *process) current() (*run, error) {
+func (p *process) current() (*testcluster.Run, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.latest == nil || !p.latest.running() {
+	if !p.latest.Running() {
 		return nil, fmt.Errorf("%s does not run; its log ends with\n%s", p.name, p.logTail(20))
 	}
 	return p.latest, nil
@@ -84,15 +59,15 @@ func (p *process) signal(sig os.Signal) error {
 	if err != nil {
 		return err
 	}
-	return r.cmd.Process.Signal(sig)
+	return r.Cmd.Process.Signal(sig)
 }
 
 // kill ends the process by SIGKILL, also a stopped one, and waits for its end. One that
 // has ended, or never ran, is left alone.
 func (p *process) kill() {
 	if r, err := p.current(); err == nil {
-		_ = r.cmd.Process.Kill() // fails only if it has ended meanwhile
-		<-r.exited
+		_ = r.Cmd.Process.Kill() // fails only if it has ended meanwhile
+		<-r.Exited
 	}
 }
 
@@ -103,9 +78,9 @@ func (p *process) terminate() {
 	if err != nil {
 		return
 	}
-	_ = r.cmd.Process.Signal(syscall.SIGTERM) // fails only if it has ended meanwhile
+	_ = r.Cmd.Process.Signal(syscall.SIGTERM) // fails only if it has ended meanwhile
 	select {
-	case <-r.exited:
+	case <-r.Exited:
 	case <-time.After(testcluster.Patience):
 		p.kill()
 	}

@@ -278,7 +278,7 @@ func (c *Cluster) stopInPeace() {
 	for _, n := range running {
 		n.Signal(thaw) // it may have been paused
 		// Before it answers, the signal may still end it as it ends any process.
-		if err := poll(Patience, pollEvery, func() error { _, err := n.Cluster(); return err }); err != nil {
+		if err := Poll(Patience, pollEvery, func() error { _, err := n.Cluster(); return err }); err != nil {
 			c.tb.Errorf("%s does not answer: %v", n.NodeName, err)
 		}
 		n.Signal(syscall.SIGTERM)

@@ -151,3 +151,21 @@ func (es Entries) Each(from, to time.Time, n int) error {
 	slices.Sort(wrong)
 	return fmt.Errorf("%d firings did not run %d times: %s", len(wrong), n, strings.Join(wrong, ", "))
 }
+
+// RanOn returns the condition that the job has run on a node at an instant or later.
+func (j Journal) RanOn(job, node string, from time.Time) func() error {
+	return func() error {
+		entries, err := j.Read()
+		if err != nil {
+			return err
+		}
+		if len(entries.Of(job).On(node).Between(from, time.Now())) == 0 {
+			return fmt.Errorf("%s has not run on %s since %s", job, node, from.Format(time.TimeOnly))
+		}
+		return nil
+	}
+}
+
+// NextSecond is the first whole second at which nothing can be due any more that was due
+// before this call.
+func NextSecond() time.Time { return time.Now().Truncate(time.Second).Add(time.Second) }

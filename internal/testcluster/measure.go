@@ -11,7 +11,7 @@ import (
 func Measure(tb testing.TB, what string, check func() error) time.Duration {
 	tb.Helper()
 	start := time.Now()
-	if err := poll(Patience, measureEvery, check); err != nil {
+	if err := Poll(Patience, measureEvery, check); err != nil {
 		tb.Fatalf("%s: not within %v: %v", what, Patience, err)
 	}
 	return time.Since(start)

@@ -33,22 +33,7 @@ type Node struct {
 	prefix []string // words before the agent's command line; see Place
 
 	mu      sync.Mutex
-	process *process // the newest one, nil before the first Start
-}
-
-// process is one run of the agent.
-type process struct {
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when it has ended and was waited for
-}
-
-func (p *process) running() bool {
-	select {
-	case <-p.exited:
-		return false
-	default:
-		return true
-	}
+	process *Run // the newest one, nil before the first Start
 }
 
 // Start starts the node's agent and does not wait for anything.
@@ -56,34 +41,21 @@ func (n *Node) Start() {
 	n.tb.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.process != nil && n.process.running() {
+	if n.process.Running() {
 		n.tb.Fatalf("%s runs already", n.NodeName)
 	}
-	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	words := append(slices.Clone(n.prefix), Binary(n.tb), "agent", "-config-dir", n.configDir())
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.SysProcAttr = ProcessAttributes()
+	p, err := Launch(cmd, n.logFile(), n.Prepare)
 	if err != nil {
 		n.tb.Fatal(err)
 	}
-	defer log.Close() // the process has its own descriptor
-	words := append(slices.Clone(n.prefix), Binary(n.tb), "agent", "-config-dir", n.configDir())
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = ProcessAttributes()
-	if n.Prepare != nil {
-		n.Prepare(cmd)
-	}
-	if err := cmd.Start(); err != nil {
-		n.tb.Fatal(err)
-	}
-	p := &process{cmd: cmd, exited: make(chan struct{})}
-	go func() { // ends with the process, which the cleanup of the cluster kills and awaits
-		defer close(p.exited)
-		_ = cmd.Wait() // how it ended stays in cmd.ProcessState
-	}()
 	n.process = p
 }
 
 // current returns the newest process, nil if there never was one.
-func (n *Node) current() *process {
+func (n *Node) current() *Run {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.process
@@ -91,8 +63,7 @@ func (n *Node) current() *process {
 
 // Running reports whether the node's agent runs.
 func (n *Node) Running() bool {
-	p := n.current()
-	return p != nil && p.running()
+	return n.current().Running()
 }
 
 // PID returns the process id of the running agent.
@@ -101,7 +72,7 @@ func (n *Node) PID() int {
 	if !n.Running() {
 		n.tb.Fatalf("%s does not run", n.NodeName)
 	}
-	return n.current().cmd.Process.Pid
+	return n.current().Cmd.Process.Pid
 }
 
 // Signal sends sig to the running agent.
@@ -110,7 +81,7 @@ func (n *Node) Signal(sig os.Signal) {
 	if !n.Running() {
 		n.tb.Fatalf("%s does not run", n.NodeName)
 	}
-	if err := n.current().cmd.Process.Signal(sig); err != nil {
+	if err := n.current().Cmd.Process.Signal(sig); err != nil {
 		n.tb.Fatalf("%s: %v", n.NodeName, err)
 	}
 }
@@ -154,14 +125,14 @@ func (n *Node) Await() {
 func (n *Node) await() error {
 	p := n.current()
 	select {
-	case <-p.exited:
+	case <-p.Exited:
 		return nil
 	case <-time.After(Patience):
 	}
 	// SIGQUIT makes it write where its goroutines are into its log.
-	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	_ = p.Cmd.Process.Signal(syscall.SIGQUIT)
 	select {
-	case <-p.exited:
+	case <-p.Exited:
 	case <-time.After(requestTimeout):
 	}
 	return fmt.Errorf("%s has not ended within %v; its log shows its goroutines", n.NodeName, Patience)
@@ -173,7 +144,7 @@ func (n *Node) ExitCode() int {
 	if n.Running() {
 		n.tb.Fatalf("%s runs", n.NodeName)
 	}
-	return n.current().cmd.ProcessState.ExitCode()
+	return n.current().Cmd.ProcessState.ExitCode()
 }
 
 // AwaitExit waits for an agent that was told to stop. It must exit with code 0.
@@ -188,7 +159,7 @@ func (n *Node) awaitExit() error {
 	if err := n.await(); err != nil {
 		return err
 	}
-	if state := n.current().cmd.ProcessState; !state.Success() {
+	if state := n.current().Cmd.ProcessState; !state.Success() {
 		return fmt.Errorf("%s ended with %v, want exit code 0", n.NodeName, state)
 	}
 	return nil

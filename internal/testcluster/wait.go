@@ -27,13 +27,13 @@ func Eventually(tb testing.TB, what string, check func() error) {
 // as a job's firings over half a minute.
 func EventuallyWithin(tb testing.TB, limit time.Duration, what string, check func() error) {
 	tb.Helper()
-	if err := poll(limit, pollEvery, check); err != nil {
+	if err := Poll(limit, pollEvery, check); err != nil {
 		tb.Fatalf("%s: not within %v: %v", what, limit, err)
 	}
 }
 
-// poll calls check until it returns nil; after limit it returns check's last error.
-func poll(limit, every time.Duration, check func() error) error {
+// Poll calls check until it returns nil; after limit it returns check's last error.
+func Poll(limit, every time.Duration, check func() error) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(every)

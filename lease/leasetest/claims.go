@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/testcluster"
 	"github.com/yacron2/yacron2/lease"
 )
 
@@ -149,7 +150,7 @@ type claimant struct {
 
 // settle asks until each firing is given, to whomever.
 func (c *claimant) settle(batch []election.Firing) error {
-	return poll(func() error {
+	return testcluster.Poll(testcluster.Patience, 5*time.Millisecond, func() error {
 		if err := c.tryAcquire(); err != nil {
 			return err
 		}

@@ -196,26 +196,6 @@ func (c *client) loses(hold lease.Hold) {
 	want("releases", c.Release(c.ctx(), hold))
 }
 
-// poll calls check until it returns nil. After as long as tests wait for anything it
-// returns check's last error.
-func poll(check func() error) error {
-	limit := time.NewTimer(testcluster.Patience)
-	defer limit.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			return err
-		}
-	}
-}
-
 // outcomes checks verdicts against a word of one letter each: Granted, Denied, Pending.
 func outcomes(t *testing.T, what string, verdicts []election.Verdict, want string) {
 	t.Helper()
