@@ -15,6 +15,9 @@ type Next struct {
 	Schedule string     `json:"schedule"`
 	Timezone NullString `json:"timezone"`
 	Firings  []Firing   `json:"firings"`
+	// ConcurrencyPolicy says what becomes of a firing while the job still runs: Allow,
+	// Forbid or Replace; "" from an older agent.
+	ConcurrencyPolicy string `json:"concurrencyPolicy"`
 }
 
 // Firing is one coming firing.

@@ -14,6 +14,9 @@ import { store } from './store.js';
 
 const shown = 6;
 
+/** What becomes of a firing while a run goes on. @type {Record<string, string>} */
+const policies = { Allow: 'another run starts beside it (Allow)', Forbid: 'nothing starts (Forbid)', Replace: 'it is stopped, and another starts (Replace)' };
+
 /** @param {Next} next */
 function draw(next) {
   const entry = store.entries.get(next.name);
@@ -36,6 +39,7 @@ function draw(next) {
       ...pair('Enabled', job.enabled ? 'yes' : 'no'),
       ...pair('Time zone', zone),
       ...pair('Captured', [job.captureStdout ? 'stdout' : '', job.captureStderr ? 'stderr' : ''].filter(Boolean).join(' and ') || 'nothing'),
+      ...(next.concurrencyPolicy ? pair('While it still runs', policies[next.concurrencyPolicy] ?? next.concurrencyPolicy) : []),
       ...(job.clusterPolicy ? pair('Cluster policy', job.clusterPolicy) : []),
       ...pair('Command', job.command)),
   ];
@@ -49,12 +53,12 @@ const pair = (name, value) => [h('dt', { text: name }), h('dd', {}, isolated(val
  * @param {Next} next
  * @param {number[]} durations
  */
-function overlaps({ firings: list }, durations) {
+function overlaps({ firings: list, concurrencyPolicy: policy }, durations) {
   const gaps = list.slice(1).map((firing, i) => (Date.parse(firing.at) - Date.parse(list[i]?.at ?? '')) / 1000);
   const longest = Math.max(0, ...durations);
   const shortest = Math.min(...gaps);
   return gaps.length > 0 && longest > shortest
-    ? `A run took ${format.duration(longest)}, and firings come ${format.span(shortest)} apart: runs may overlap, and concurrencyPolicy decides then.`
+    ? `A run took ${format.duration(longest)}, and firings come ${format.span(shortest)} apart: ${policy === undefined ? 'runs may overlap' : `while it still runs, ${policies[policy] ?? policy}`}.`
     : '';
 }
 

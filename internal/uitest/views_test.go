@@ -90,7 +90,7 @@ var views = []struct {
 	{"schedule", func(p *browser.Page) {
 		p.Click(row("invoices"))
 		p.Click(browser.TestID("tab-schedule"))
-		p.SeeText(drawer, "next")
+		p.SeeText(drawer, "next", "while it still runs", "allow")
 	}},
 	{"why", func(p *browser.Page) {
 		p.Click(row("heartbeat"))
