@@ -283,3 +283,36 @@ func TestExplanation(t *testing.T) {
 		t.Error("an explanation nobody asked for")
 	}
 }
+
+// TestExplanationOfFreeKeys: where the schema knows no keys, the name tells a secret.
+func TestExplanationOfFreeKeys(t *testing.T) {
+	text := `logging:
+  version: 1
+  handlers:
+    mail: {class: logging.handlers.SMTPHandler, mailhost: mx, credentials: [user, hunter2], password: hunter2}
+    http: {class: logging.handlers.HTTPHandler, url: "https://h/hunter2", secure: {api-key: hunter2}}
+jobs:
+  - name: a
+    command: x
+    schedule: "@daily"
+    onFailure: {report: {sentry: {dsn: {fromEnvVar: DSN}, extra: {api_token: hunter2, plain: shown}}}}
+`
+	cfg, ds := Load(Sources{Inline: []Inline{{Name: "a.yaml", Text: text}}, Host: testHost{}, Explain: true})
+	if cfg == nil {
+		t.Fatal(ds)
+	}
+	shown := map[string]string{}
+	for _, v := range append(cfg.Explanation.Jobs[0].Values, cfg.Explanation.Settings...) {
+		if shown[v.Key] = v.Text; strings.Contains(v.Text, "hunter2") || v.Hidden != (v.Text == "***") {
+			t.Errorf("%+v", v)
+		}
+	}
+	for key, want := range map[string]string{
+		"logging.handlers.mail.mailhost": "mx", "logging.handlers.mail.credentials[1]": "***", "logging.handlers.http.secure.api-key": "***",
+		"onFailure.report.sentry.extra.api_token": "***", "onFailure.report.sentry.extra.plain": "shown",
+	} {
+		if shown[key] != want {
+			t.Errorf("%s is shown as %q, want %q", key, shown[key], want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"strconv"
 )
 
@@ -122,13 +123,22 @@ func (x *explainer) mapping(path string, f *field, n *node) {
 	for i := range n.entries {
 		e := &n.entries[i]
 		inner := *freeValue
-		inner.sealed = f.sealed
+		inner.sealed = f.sealed || secretName.MatchString(e.key)
 		x.value(path+"."+e.key, &inner, e.value)
 	}
 }
 
+// secretName matches the names under which free keys hold secrets, as handlers of
+// Python's logging do.
+var secretName = regexp.MustCompile(`(?i)passw|secret|token|credential|dsn|url|(?:^|[_-])key$`)
+
 func (x *explainer) list(path string, f *field, n *node) {
 	elem := freeValue
+	if f.sealed {
+		hidden := *freeValue
+		hidden.sealed = true
+		elem = &hidden
+	}
 	for _, form := range []*field{f, f.other} {
 		if form != nil && form.kind == listKind {
 			elem = form.elem
