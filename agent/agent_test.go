@@ -49,6 +49,40 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
+// launch starts an agent that is stopped when the test ends.
+func launch(tb testing.TB, o Options) *Agent {
+	tb.Helper()
+	a, err := New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := a.Stop(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := a.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	return a
+}
+
+// startAgain stops the agent and starts another one in its place.
+func (a *testAgent) startAgain() {
+	a.t.Helper()
+	if err := a.Stop(a.t.Context()); err != nil {
+		a.t.Fatal(err)
+	}
+	again, err := New(Options{ConfigDirs: []string{a.dir}, NodeName: a.node, Stdout: a.log, Stderr: a.log})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.Agent = again
+	if err := again.Start(a.t.Context()); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
 // startAgent runs an agent with the jobs; web is added to its web section.
 func startAgent(t *testing.T, jobs, web string) *testAgent {
 	t.Helper()

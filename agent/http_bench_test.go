@@ -36,18 +36,7 @@ func agentWithHistory(b *testing.B, jobs int) *Agent {
 		b.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	a, err := New(Options{ConfigFiles: []string{file}, NodeName: "node-a", Stdout: log, Stderr: log})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := a.Stop(b.Context()); err != nil {
-			b.Error(err)
-		}
-	})
-	if err := a.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	a := launch(b, Options{ConfigFiles: []string{file}, NodeName: "node-a", Stdout: log, Stderr: log})
 	for _, j := range a.config.Load().Jobs {
 		for i := range 20 {
 			at := time.Unix(int64(1_700_000_000+i*86400), 0).UTC()

@@ -93,18 +93,7 @@ func benchmarkFiring(b *testing.B, load fireLoad) {
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	a, err := New(Options{ConfigFiles: []string{file}, NodeName: "node-a", Stdout: io.Discard, Stderr: io.Discard})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := a.Stop(context.Background()); err != nil {
-			b.Error(err)
-		}
-	}()
-	if err := a.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	a := launch(b, Options{ConfigFiles: []string{file}, NodeName: "node-a", Stdout: io.Discard, Stderr: io.Discard})
 	ctx, cancel := context.WithCancel(b.Context())
 	var clients sync.WaitGroup
 	defer clients.Wait()

@@ -176,17 +176,7 @@ jobs:
 		runs, err := a.client.Runs(t.Context(), "counter")
 		return err == nil && runs.Stats.Total == 1
 	})
-	if err := a.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	again, err := New(Options{ConfigDirs: []string{a.dir}, NodeName: "node-a", Stdout: a.log, Stderr: a.log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Agent = again
-	if err := again.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a.startAgain()
 	lines := a.lines("counter", "", nil)
 	if len(lines) != 6 || !slices.ContainsFunc(lines, func(l api.LogLine) bool { return l.Stream == "stderr" && l.Line == "six" }) {
 		t.Fatalf("got %q", lines)

@@ -412,17 +412,7 @@ func TestMetricsRecallWhatOutlivedTheAgent(t *testing.T) {
 	const success = `yacron2_job_last_success_timestamp_seconds{job_name="zeta"}`
 	eventually(t, "it has ended", func() bool { return a.scrape()[success] != "" })
 	before := a.scrape()[success]
-	if err := a.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	again, err := New(Options{ConfigDirs: []string{a.dir}, NodeName: "node-a", Stdout: a.log, Stderr: a.log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.Agent = again
-	if err := again.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	a.startAgain()
 	a.scrape().expect(t, map[string]string{success: before, `yacron2_job_runs_total{job_name="zeta",status="success"}`: "0"})
 }
 

@@ -43,18 +43,7 @@ func benchAgent(b *testing.B, text string, stdout io.Writer) (a *Agent, write fu
 		}
 	}
 	write(text)
-	a, err := New(Options{ConfigFiles: []string{file}, Stdout: stdout, Stderr: io.Discard, LogLevel: "error"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := a.Stop(context.Background()); err != nil {
-			b.Error(err)
-		}
-	})
-	if err := a.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	a = launch(b, Options{ConfigFiles: []string{file}, Stdout: stdout, Stderr: io.Discard, LogLevel: "error"})
 	a.watch.stop(context.Background())
 	return a, write
 }
