@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// Sessions take their time to end, and that is what most tests wait for.
-	code := testcluster.Main(m, "32")
+	code := testcluster.Main(m, "8")
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
