@@ -36,6 +36,7 @@ func (a *httpAPI) next(w http.ResponseWriter, r *http.Request) {
 	a.json(w, api.Next{
 		Name: j.Job.Name, Enabled: j.Job.Enabled, Schedule: j.Job.ScheduleText, Timezone: api.NullString(j.Job.Timezone),
 		Firings: apiFirings(j.Job, from, n), ConcurrencyPolicy: string(j.Job.ConcurrencyPolicy),
+		DayMatch: string(j.Job.DayMatch),
 	})
 }
 

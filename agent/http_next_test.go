@@ -53,7 +53,7 @@ func TestNextListsFirings(t *testing.T) {
 	}
 	for _, job := range []string{"boot", "never"} {
 		if _, body := a.request("GET", "/jobs/"+job+"/next", nil); body != `{"name":"`+job+`","enabled":true,"schedule":"`+
-			map[string]string{"boot": "@reboot", "never": "0 0 30 2 *"}[job]+`","timezone":"UTC","firings":[],"concurrencyPolicy":"Allow"}` {
+			map[string]string{"boot": "@reboot", "never": "0 0 30 2 *"}[job]+`","timezone":"UTC","firings":[],"concurrencyPolicy":"Allow","dayMatch":"and"}` {
 			t.Errorf("%s: %s", job, body)
 		}
 	}

@@ -128,7 +128,7 @@ func TestGolden(t *testing.T) {
 		{"job-paused.json", pausedJob(), new(Job)},
 		{"next.json", Next{Name: "a", Enabled: true, Schedule: "@daily", Timezone: "UTC", Firings: []Firing{
 			{At: At(noon), Local: "2026-03-01T12:00:00Z"}, {At: At(noon.Add(time.Hour)), Local: "2026-03-01T13:00:00Z", Note: "moved"},
-		}}, new(Next)},
+		}, ConcurrencyPolicy: "Forbid", DayMatch: "or"}, new(Next)},
 		{"next-none.json", Next{Name: "a"}, nil},
 		{"schedule.json", SchedulePreview{
 			Schedule: "30 2 * * *", Canonical: "0 30 2 * * * *", Timezone: "Europe/Berlin", Firings: []Firing{{At: At(noon), Local: "2026-03-01T12:00:00Z", Note: "moved"}},

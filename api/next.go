@@ -18,6 +18,9 @@ type Next struct {
 	// ConcurrencyPolicy says what becomes of a firing while the job still runs: Allow,
 	// Forbid or Replace; "" from an older agent.
 	ConcurrencyPolicy string `json:"concurrencyPolicy"`
+	// DayMatch says how the two day fields of the schedule combine: and, or; "" from an
+	// older agent.
+	DayMatch string `json:"dayMatch"`
 }
 
 // Firing is one coming firing.

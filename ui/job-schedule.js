@@ -25,15 +25,16 @@ function draw(next) {
   }
   const { job } = entry;
   const zone = frame(entry);
+  const either = next.dayMatch === 'or';
   const list = [...remarks(job.schedule, zone), overlaps(next, job.history.map((run) => run.duration ?? 0))].filter(Boolean);
   return [
     h('p', {}, isolated(job.schedule, 'mono'), h('span', { class: 'dim' }, `  ${zone}`)),
-    h('p', { text: describe(job.schedule, zone) || 'This schedule is not one that the page can put into words.' }),
+    h('p', { text: describe(job.schedule, zone, either) || 'This schedule is not one that the page can put into words.' }),
     ...list.map((text) => h('p', { class: 'remark', text })),
     h('h3', {}, 'Next firings'),
     next.firings.length > 0 ? firingList(next.firings, zone, store.now())
       : h('p', { class: 'dim' }, job.schedule === '@reboot' ? 'It runs once, when the agent starts.' : 'None: this schedule never fires again.'),
-    h('p', {}, h('a', { href: address({ schedule: job.schedule, zone: zone === 'UTC' ? '' : zone, either: false }), 'data-testid': 'try-schedule' }, 'Try another schedule')),
+    h('p', {}, h('a', { href: address({ schedule: job.schedule, zone: zone === 'UTC' ? '' : zone, either }), 'data-testid': 'try-schedule' }, 'Try another schedule')),
     h('h3', {}, 'Settings'),
     h('dl', { class: 'pairs' },
       ...pair('Enabled', job.enabled ? 'yes' : 'no'),

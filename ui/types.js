@@ -63,7 +63,7 @@
 
 /** @typedef {{name: string, runs: Run[], missed?: Missed[], stats: Stats}} Runs */
 /** @typedef {{at: string, local: string, note: string|null}} Firing */
-/** @typedef {{name: string, enabled: boolean, schedule: string, timezone: string|null, firings: Firing[], concurrencyPolicy?: string}} Next */
+/** @typedef {{name: string, enabled: boolean, schedule: string, timezone: string|null, firings: Firing[], concurrencyPolicy?: string, dayMatch?: string}} Next */
 /** @typedef {{schedule: string, canonical: string, timezone: string|null, firings: Firing[], warnings: Problem[], jobs: string[], jobs_total: number}} SchedulePreview */
 
 /**

@@ -36,7 +36,8 @@ func TestSandbox(t *testing.T) {
 	n := alone(t,
 		testcluster.Job{Name: "nightly", Schedule: "30 2 * * *", Command: "true", More: "timezone: Europe/Berlin"},
 		testcluster.Job{Name: "other", Schedule: "30 02 * * *", Command: "true", More: "timezone: Europe/Berlin\nenabled: false"},
-		testcluster.Job{Name: "utc", Schedule: "30 2 * * *", Command: "true"})
+		testcluster.Job{Name: "utc", Schedule: "30 2 * * *", Command: "true"},
+		testcluster.Job{Name: "either", Schedule: "0 0 13 * 5", Command: "true", More: "dayMatch: or"})
 	p := open(t, n, browser.Options{})
 	p.Expect(halfTyped)
 	p.Click(browser.TestID("sandbox-button"))
@@ -102,6 +103,11 @@ func TestSandbox(t *testing.T) {
 	p.Press(kb.Escape)
 	p.Gone(sandbox)
 	p.Await("the job is still open", "location.hash === '#job/nightly/schedule' && one("+browser.Quote(drawer)+")")
+	p.Visit(n.API() + "/#job/either/schedule")
+	p.SeeText(drawer, "on Friday or on day 13")
+	p.Click(browser.TestID("try-schedule"))
+	p.SeeText(sandboxVerdict, "on Friday or on day 13")
+	p.SeeText(sandboxJobs, "either")
 }
 
 // What was tried is kept over a reload, ten at most, and a choice brings it back; all of it
