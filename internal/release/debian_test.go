@@ -27,7 +27,7 @@ func checkDebian(t *testing.T, nfpm, deb string) {
 	}
 	list := ask("--contents", deb)
 	for _, want := range []string{
-		"-rwxr-xr-x root/root", "./usr/bin/yacron2\n", "./lib/systemd/system/yacron2.service\n", "./etc/yacron2.d/\n",
+		"-rwxr-xr-x root/root", "./usr/bin/yacron2\n", "./usr/lib/systemd/system/yacron2.service\n", "./etc/yacron2.d/\n",
 		"./usr/share/bash-completion/completions/yacron2\n", "./usr/share/doc/yacron2/copyright\n",
 	} {
 		if !strings.Contains(list, want) {
@@ -131,7 +131,7 @@ func checkInstallation(t *testing.T, nfpm, deb string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	installed, err := os.ReadFile(d.path("lib/systemd/system/yacron2.service"))
+	installed, err := os.ReadFile(d.path("usr/lib/systemd/system/yacron2.service"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func checkInstallation(t *testing.T, nfpm, deb string) {
 
 	expect("systemctl at the removal", d.dpkg("--remove", "yacron2"), "disable --now yacron2.service\ndaemon-reload\n")
 	d.holds("usr/bin/yacron2", false)
-	d.holds("lib/systemd/system/yacron2.service", false)
+	d.holds("usr/lib/systemd/system/yacron2.service", false)
 	d.holds("etc/yacron2.d/jobs.yaml", true)
 	d.holds("var/lib/yacron2/history.db", true)
 
