@@ -72,6 +72,7 @@ type crontabReader struct {
 	jobs        []*node
 	problems    []problem
 	firstWords  []firstWord
+	zoneTold    bool            // that times are not those of the machine's zone
 	users       map[string]bool // words that were looked up
 	sureOfUsers bool
 }
@@ -189,6 +190,7 @@ func (r *crontabReader) entry(text string, at pos) {
 	}
 	name := r.base + ":" + strconv.Itoa(int(at.line))
 	r.note(name, schedule, at)
+	r.noteZone(name, schedule, at)
 	r.sixthField(name, rest, commandAt)
 	r.continued(name, rest, commandAt)
 	r.remember(name, rest, commandAt)
@@ -233,6 +235,36 @@ func (r *crontabReader) note(name, schedule string, at pos) {
 			Message: "both day fields are restricted: this runs when either matches, as in cron; yacron2 1.2 wanted both",
 			Hint:    "for both, write the job in a YAML or HCL file"})
 	}
+}
+
+// noteZone tells, for the first entry of a file that it concerns, that cron took its times
+// for those of the machine's zone: they move when a crontab comes here as it is.
+func (r *crontabReader) noteZone(name, schedule string, at pos) {
+	named := slices.ContainsFunc(r.variables, func(e entry) bool { return e.key == "CRON_TZ" })
+	if r.zoneTold || named || !zoned(schedule) {
+		return
+	}
+	if _, err := scheduler.ParseSchedule(schedule, scheduler.DayMatchOr); err != nil {
+		return // reported with the job
+	}
+	z := r.localZone()
+	if z.err != nil || z.name == "UTC" || z.name == "Etc/UTC" {
+		return
+	}
+	r.zoneTold = true
+	r.out.add(at, Diagnostic{Severity: Note, Job: name, Key: "schedule",
+		Message: "times of a crontab are UTC here, as in yacron2 1.2; cron took those of this machine's zone, " + z.name,
+		Hint:    "for these, write the line CRON_TZ=" + z.name + " above the first entry"})
+}
+
+// zoned reports whether it matters to a schedule what zone its times are in.
+func zoned(schedule string) bool {
+	switch schedule {
+	case "@reboot", "@hourly":
+		return false
+	}
+	fields := strings.Fields(schedule)
+	return len(fields) != 5 || slices.ContainsFunc(fields[1:], func(f string) bool { return f != "*" })
 }
 
 // timeField is what stands in a time field, of whatever dialect.

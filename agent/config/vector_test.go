@@ -35,9 +35,10 @@ func TestVectorFiles(t *testing.T) {
 		"CONF-02-d.yaml": {},
 		// Crontabs as they are.
 		"CONF-05.crontab": {"error 4:15 a bare % in a command", "error 6:22 write \\% for the character"},
-		"CONF-06.crontab": {`warning 4:14 "root" looks like the user column`, `warning 5:14 "root"`, `warning 6:14 "www-data"`},
+		"CONF-06.crontab": {`warning 4:14 "root" looks like the user column`, `warning 5:14 "root"`,
+			"note 6:1 times of a crontab are UTC here", `warning 6:14 "www-data"`},
 		"CONF-07.crontab": {},
-		"CRON-03.crontab": {"note 2:1 both day fields are restricted: this runs when either matches"},
+		"CRON-03.crontab": {"note 2:1 both day fields are restricted: this runs when either matches", "note 2:1 CRON_TZ=Europe/Berlin above"},
 		// Reloads.
 		"CONF-09-1-good.yaml":   {},
 		"CONF-09-2-broken.yaml": {`error 2:71 minute "61"`},
