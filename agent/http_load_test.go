@@ -66,7 +66,7 @@ func TestManyIdleStreams(t *testing.T) {
 }
 
 // firingsWatched is how many firings, one a second, are one operation of a benchmark.
-const firingsWatched = 20
+const firingsWatched = 15
 
 // BenchmarkFiringUnderLoad shows how late a job that fires each second starts while ten
 // clients ask for a thousand jobs, or ten scrapers for their metrics, as fast as they can,

@@ -26,7 +26,7 @@ func (t *table) writeMarkdown(w io.Writer) error {
 	}
 	lines := []string{
 		"| package | benchmark | figure | unit | limit | goal |",
-		"| --- | --- | ---: | --- | ---: | ---: |",
+		"| --- | --- | --- | --- | --- | --- |",
 	}
 	for _, r := range t.rows {
 		if strings.HasSuffix(r.name, bare) {

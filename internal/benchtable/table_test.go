@@ -75,7 +75,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	want := strings.Join([]string{
 		"| package | benchmark | figure | unit | limit | goal |",
-		"| --- | --- | ---: | --- | ---: | ---: |",
+		"| --- | --- | --- | --- | --- | --- |",
 		"| agent | `API/jobs=1/agent` | 2.5 | ms/op | 1 |  |",
 		"| agent | `API/jobs=1/agent` | 12.3 | p99-ms | 3.5 | < 20 |",
 		"| agent | `API/jobs=2/agent` | 999 | ns/op |  |  |",

@@ -16,6 +16,6 @@ func contents() []chapter {
 		{"Clusters", []string{"guarantees", "backends", "lease-backends", "certificates", "sizing"}},
 		{"Operation", []string{"commands", "dashboard", "http-api", "metrics", "troubleshooting"}},
 		{"Moving here", []string{"from-yacron2", "from-others"}},
-		{"Inside", []string{"architecture", "contributing", "changelog"}},
+		{"Inside", []string{"architecture", "figures", "contributing", "changelog"}},
 	}
 }
