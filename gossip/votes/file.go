@@ -182,8 +182,9 @@ const (
 )
 
 // The layout of a bbolt file as far as it is looked at here. Pages 0 and 1 describe the
-// newest two transactions, each with a sum over itself; bbolt takes the newer one that
-// is whole, and would not mind if that is not the newest.
+// newest two transactions, each with a sum over itself: those of even number stand on page
+// 0, the others on page 1. bbolt takes the newer one that is whole, and would not mind if
+// that is not the newest.
 const (
 	metaAt      = 16 // behind the page's header
 	metaLen     = 64
@@ -202,7 +203,7 @@ func examine(f *os.File) (health, error) {
 		return 0, err
 	}
 	var metas [][]byte
-	first, err := readMeta(f, 0)
+	first, err := readMeta(f, 0, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -210,7 +211,7 @@ func examine(f *os.File) (health, error) {
 		metas = append(metas, first)
 	}
 	for size := int64(1 << 10); size <= maxPageSize; size *= 2 {
-		second, err := readMeta(f, size)
+		second, err := readMeta(f, size, 1)
 		if err != nil {
 			return 0, err
 		}
@@ -238,17 +239,19 @@ func examine(f *os.File) (health, error) {
 	return sound, nil
 }
 
-// readMeta returns the description on the page at an offset, nil if it is not whole.
-func readMeta(f *os.File, page int64) ([]byte, error) {
+// readMeta returns the description at an offset, nil if it is not whole, or that of another
+// page.
+func readMeta(f *os.File, at int64, page uint64) ([]byte, error) {
 	m := make([]byte, metaLen)
-	if _, err := f.ReadAt(m, page+metaAt); errors.Is(err, io.EOF) {
+	if _, err := f.ReadAt(m, at+metaAt); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	h := fnv.New64a()
 	h.Write(m[:sumAt])
-	if binary.NativeEndian.Uint32(m) != metaMagic || binary.NativeEndian.Uint64(m[sumAt:]) != h.Sum64() {
+	if binary.NativeEndian.Uint32(m) != metaMagic || binary.NativeEndian.Uint64(m[sumAt:]) != h.Sum64() ||
+		binary.NativeEndian.Uint64(m[txAt:])%2 != page {
 		return nil, nil
 	}
 	return m, nil
