@@ -188,8 +188,9 @@ type timeLines struct {
 func (v *Votes) lines(c VoterContext) timeLines {
 	now := c.Clock.Wall.Round(0)
 	l := timeLines{latest: now.Add(ClockSkew), oldest: now.Add(-VoteAge), lowWater: v.lowWater}
-	if v.fenced && c.Size > 1 {
-		// The earlier life could vote on firings up to ClockSkew ahead of its end.
+	if v.fenced {
+		// The earlier life could vote on firings up to ClockSkew ahead of its end, or, if
+		// this node is the only one, the clock may have been set back by that since.
 		l.fence = now.Add(-c.Clock.Uptime).Add(ClockSkew)
 	}
 	return l

@@ -57,7 +57,9 @@ func TestVoterRefusesWhatItMay(t *testing.T) {
 		{"far past", Firing{Job: "job", At: time.Unix(-1<<40, 0)}, nil, RefusedTooOld},
 		{"just after the fence", at(0), func(c *VoterContext, _ *ClaimRequest) { c.Clock.Uptime = 2 * time.Second }, ""},
 		{"before the fence", at(0), func(c *VoterContext, _ *ClaimRequest) { c.Clock.Uptime = 2*time.Second - 1 }, RefusedFenced},
-		{"alone: no fence", at(0), func(c *VoterContext, r *ClaimRequest) { c.Clock.Uptime, c.Size, r.Size = 0, 1, 1 }, ""},
+		{"before the fence of a node alone", at(0), func(c *VoterContext, r *ClaimRequest) {
+			c.Clock.Uptime, c.Size, r.Size = 2*time.Second-1, 1, 1
+		}, RefusedFenced},
 		{"a one-shot", Firing{Job: "job"}, nil, ""},
 		{"a one-shot right after the start", Firing{Job: "job"}, func(c *VoterContext, _ *ClaimRequest) { c.Clock.Uptime = 0 }, ""},
 		{"a one-shot before a quorum was heard", Firing{Job: "job"}, func(c *VoterContext, _ *ClaimRequest) { c.Exchanged = 0 }, RefusedNotSynced},

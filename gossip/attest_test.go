@@ -413,8 +413,11 @@ func TestAlone(t *testing.T) {
 	a.config.Peers = []string{}
 	a.start()
 	c.settled(1, "a", "a")
-	v := a.Claim(context.Background(), []election.Firing{{Job: "job", At: time.Now().Truncate(time.Second)}})
-	if v[0].Outcome != election.Granted {
+	before := election.Firing{Job: "job", At: time.Now().Truncate(time.Second)}
+	if v := a.Claim(context.Background(), []election.Firing{before}); v[0].Code != string(election.RefusedFenced) {
+		t.Errorf("what an earlier life may have run: %+v", v)
+	}
+	if v := a.Claim(context.Background(), []election.Firing{{Job: "job", At: unfenced(t)}}); v[0].Outcome != election.Granted {
 		t.Errorf("claim: %+v", v)
 	}
 }

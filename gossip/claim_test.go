@@ -130,7 +130,7 @@ func TestNoVoteWithoutElection(t *testing.T) {
 	for elect, want := range map[bool]election.Refusal{true: "", false: election.RefusedConflict} {
 		c := newTestCluster(t)
 		n := c.node("a", func(c *Config) { c.ElectLeader = elect }).prepare()
-		r := n.View().ClaimRequest([]election.Firing{{Job: "job", At: time.Now()}})
+		r := n.View().ClaimRequest([]election.Firing{{Job: "job", At: time.Now().Add(election.ClockSkew)}}) // no fence
 		r.InstanceID = newInstanceID()
 		if got := n.vote(n.voterContext(true, false), r)[0].Refusal; got != want {
 			t.Errorf("election %t: %q, want %q", elect, got, want)

@@ -148,11 +148,22 @@ func (w *world) disagree() string {
 // although somebody was there to do so from its instant on.
 func (w *world) unrecorded(until time.Duration) string {
 	for _, f := range w.unrun(0, until) {
-		if len(w.ledger.losses[f]) == 0 && w.witness(f) != "" {
+		if len(w.ledger.losses[f]) == 0 && w.witness(f) != "" && !w.unaware(f) {
 			return fmt.Sprintf("nobody wrote down, though %s was there: %s", w.witness(f), w.tell(f))
 		}
 	}
 	return ""
+}
+
+// unaware reports whether a firing was granted to a process that died long after that
+// without having started it: answers were lost, so that it did not know. Who hears from a
+// process that much later takes it that it has run the job, or has written down why not.
+func (w *world) unaware(f election.Firing) bool {
+	const startSlack = time.Second
+	m, ok := w.ledger.majority[f]
+	return ok && slices.ContainsFunc(w.ledger.lives, func(x *life) bool {
+		return x.instance == m.instance && x.to > m.at+startSlack
+	})
 }
 
 // witness returns a process that went through the whole time in which a firing could

@@ -57,8 +57,9 @@ type ledger struct {
 	retries  map[string]launch            // by firing and attempt
 	boots    map[string][]launch          // by job-set id
 	losses   map[election.Firing][]record
-	requests map[string]bool                               // by instance and firing
-	votes    map[election.Firing]map[string]int            // holders, and by how many machines
+	requests map[string]bool                    // by instance and firing
+	votes    map[election.Firing]map[string]int // holders, and by how many machines
+	majority map[election.Firing]majority
 	refused  map[election.Firing]map[election.Refusal]uint // machines, the newest answer of each
 	final    map[string]map[election.Firing]election.Outcome
 	lives    []*life
@@ -72,9 +73,16 @@ func newLedger(w *world) *ledger {
 	return &ledger{
 		w: w, launches: map[election.Firing][]launch{}, retries: map[string]launch{}, boots: map[string][]launch{},
 		requests: map[string]bool{}, losses: map[election.Firing][]record{}, votes: map[election.Firing]map[string]int{},
-		refused: map[election.Firing]map[election.Refusal]uint{},
-		final:   map[string]map[election.Firing]election.Outcome{}, decided: map[string]int{},
+		majority: map[election.Firing]majority{},
+		refused:  map[election.Firing]map[election.Refusal]uint{},
+		final:    map[string]map[election.Firing]election.Outcome{}, decided: map[string]int{},
 	}
+}
+
+// majority is who has got enough votes for a firing, and when.
+type majority struct {
+	instance string
+	at       time.Duration
 }
 
 // traced adds something that happened to the fingerprint of the run. What happens at one
@@ -248,6 +256,9 @@ func (l *ledger) voted(p *process, r election.ClaimRequest, b election.Ballot) {
 			l.votes[v.Firing] = map[string]int{}
 		}
 		l.votes[v.Firing][v.InstanceID]++
+		if l.votes[v.Firing][v.InstanceID] == election.Quorum(l.w.sc.N) {
+			l.majority[v.Firing] = majority{v.InstanceID, l.w.elapsed()}
+		}
 	}
 	for i, f := range r.Firings {
 		if l.refused[f] == nil {
