@@ -154,6 +154,7 @@ func TestColumns(t *testing.T) {
 		return fmt.Sprintf("all('#column-menu label').find((l) => l.innerText.startsWith(%s)).querySelector('input')", browser.Quote(label))
 	}
 	p.Click(browser.TestID("columns-button"))
+	p.Await("the list of columns", "all('#column-menu label').filter(visible).length > 0")
 	for _, label := range []string{"Policy", "Zone", "Next at", "Rate", "Trend"} {
 		browser.Eval[bool](p, box(label)+".focus() ?? true")
 		p.Press(" ")
