@@ -28,12 +28,12 @@ var mayImport = map[string][]string{
 	"command": {"api", "agent", "agent/config", "scheduler", "internal/pki", "internal/version"},
 
 	"agent": {"agent/config", "api", "ui", "election", "gossip", "gossip/votes", "lease/...", "scheduler/...",
-		"internal/exposition", "internal/version"},
+		"internal/bind", "internal/exposition", "internal/version"},
 	"agent/config": {"scheduler", "scheduler/report", "gossip", "lease", "election"},
 
 	// Siblings: each sees the election, none sees another; the agent joins them.
 	"election":         {},
-	"gossip":           {"election", "internal/version"},
+	"gossip":           {"election", "internal/bind", "internal/version"},
 	"gossip/votes":     {"election"},
 	"lease":            {"election"},
 	"lease/etcd":       {"election", "lease"},
@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"scheduler/report":  {"scheduler/run", "scheduler/history"},
 
 	"ui":                  {},
+	"internal/bind":       {},
 	"internal/exposition": {},
 	"internal/version":    {},
 	"internal/pki":        {},

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/yacron2/yacron2/agent/config"
+	"github.com/yacron2/yacron2/internal/bind"
 )
 
 // defaultSocketMode lets the agent's own user and group speak to a unix socket.
@@ -24,12 +23,12 @@ const defaultSocketMode = 0o660
 func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Listener, error) {
 	switch l.Scheme {
 	case "http":
-		return net.Listen(bound(l.Address))
+		return net.Listen(bind.TCP(l.Address))
 	case "https":
 		if _, err := certs.get(nil); err != nil {
 			return nil, err
 		}
-		network, address := bound(l.Address)
+		network, address := bind.TCP(l.Address)
 		return tls.Listen(network, address, &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: certs.get,
@@ -39,19 +38,6 @@ func listen(l config.Listener, mode os.FileMode, certs *certificates) (net.Liste
 		return listenUnix(l.Address, mode)
 	}
 	return nil, fmt.Errorf("listen address %q: the scheme must be http, https or unix", l)
-}
-
-// bound says how an address is bound: "*" is every address of every family, as in
-// cluster.listen, and 0.0.0.0 those of IPv4 alone, which they would not be otherwise:
-// whoever wrote that may have a firewall for nothing else.
-func bound(address string) (network, where string) {
-	if port, wild := strings.CutPrefix(address, "*:"); wild {
-		return "tcp", ":" + port
-	}
-	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
-		return "tcp4", address
-	}
-	return "tcp", address
 }
 
 // listenUnix makes a socket that has its final mode from the first moment on: it is

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +16,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/internal/bind"
 )
 
 // Manager is one node of a gossip cluster. New makes it, Start brings it up and may be
@@ -156,17 +155,8 @@ func New(cfg Config) (*Manager, error) {
 	return m, nil
 }
 
-// listenTCP binds addr; "*" stands for every address of every family, and 0.0.0.0 for
-// those of IPv4 alone: whoever wrote that may have a firewall for nothing else.
-func listenTCP(addr string) (net.Listener, error) {
-	if port, wild := strings.CutPrefix(addr, "*:"); wild {
-		addr = ":" + port
-	}
-	if host, err := netip.ParseAddrPort(addr); err == nil && host.Addr().Is4() {
-		return net.Listen("tcp4", addr)
-	}
-	return net.Listen("tcp", addr)
-}
+// listenTCP binds an address of a configuration.
+func listenTCP(addr string) (net.Listener, error) { return net.Listen(bind.TCP(addr)) }
 
 // changed is told of every new view, under the table's lock.
 func (m *Manager) changed(told bool) {
