@@ -1,6 +1,8 @@
 // What the sandbox for schedules makes of what is typed: questions, addresses, texts to copy
 // and the list of what was tried. Everything is pure.
 
+import { fields } from './schedule-words.js';
+
 /** @typedef {{schedule: string, zone: string, either: boolean}} Trial a zone 'local' is that of the agent's machine */
 
 /** The zone of the machine that the agent runs on. */
@@ -100,9 +102,8 @@ export function lines({ schedule, zone, either }, language) {
  * @param {string} schedule
  */
 export function bothDays(schedule) {
-  const list = schedule.trim().split(/\s+/);
-  const from = list.length === 7 ? 3 : 2;
-  return list.length >= 5 && list.length <= 7 && [list[from], list[from + 2]].every((field) => field !== undefined && !/^[*?]/.test(field));
+  const f = fields(schedule);
+  return f !== null && [f.day, f.weekday].every((field) => !/^[*?]/.test(field));
 }
 
 /**
