@@ -59,7 +59,7 @@ func (m *Manager) watch(ctx context.Context) {
 			pause = rewatch
 		}
 		m.log.Debug("the watch of the lease has ended; it is opened again", "error", err, "pause", pause)
-		if !sleep(ctx, jitter(pause)) {
+		if Sleep(ctx, jitter(pause)) != nil {
 			return
 		}
 		pause = min(2*pause, rewatchMax)
@@ -67,17 +67,6 @@ func (m *Manager) watch(ctx context.Context) {
 		m.stale = true // whatever changed meanwhile
 		m.mu.Unlock()
 		m.wake()
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

@@ -66,7 +66,7 @@ func TestWatchIsBegunAgain(t *testing.T) {
 				m, _ := manage(t, &odd{memoryStore: newMemory(false, simTTL).open(0), watch: func(ctx context.Context, changed func()) error {
 					watches.Add(1)
 					changed()
-					sleep(ctx, test.lasts)
+					_ = Sleep(ctx, test.lasts) // to its end, or that of ctx
 					return errors.New("it has ended")
 				}})
 				pass(2 * time.Minute)

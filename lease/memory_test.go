@@ -111,7 +111,7 @@ func (s *memoryStore) do(ctx context.Context, do func()) error {
 		<-ctx.Done()
 		return errUnreachable
 	}
-	if !sleep(ctx, slow) {
+	if Sleep(ctx, slow) != nil {
 		return errUnreachable
 	}
 	s.mu.Lock()
@@ -121,7 +121,7 @@ func (s *memoryStore) do(ctx context.Context, do func()) error {
 		<-ctx.Done()
 		return errUnreachable
 	}
-	if !sleep(ctx, slow) {
+	if Sleep(ctx, slow) != nil {
 		return errUnreachable
 	}
 	return ctx.Err()

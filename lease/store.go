@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -144,4 +145,17 @@ type Mark struct {
 	Jobs       []string `json:"jobs"` // sorted
 	// Beat grows with every write, so that others see that the process is alive.
 	Beat uint64 `json:"beat"`
+}
+
+// RoomBeside returns how many of most bytes the mark, as JSON, leaves in one write; all of
+// them if it is nil.
+func (m *Mark) RoomBeside(most int) (int, error) {
+	if m == nil {
+		return most, nil
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return 0, err
+	}
+	return most - len(data), nil
 }

@@ -68,13 +68,9 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err != nil {
 		return nil, nil, err
 	}
-	room := maxBytes
-	if mark != nil {
-		data, err := json.Marshal(mark)
-		if err != nil {
-			return nil, nil, err
-		}
-		room -= len(data)
+	room, err := mark.RoomBeside(maxBytes)
+	if err != nil {
+		return nil, nil, err
 	}
 	b := lease.NewBatch(lease.Claimant{Token: hold.Token, Instance: s.cfg.Identity.InstanceID, Node: s.cfg.Identity.NodeName}, firings)
 	for {

@@ -154,7 +154,8 @@ func refusal(err error) (code int, answered bool) {
 // failure puts an error into words: what happened, where, and what would help.
 func (s *Store) failure(err error) error {
 	code, answered := refusal(err)
-	text := oneLine(strings.TrimPrefix(err.Error(), failedRequest))
+	const mostText = 300
+	text := lease.OneLine(strings.TrimPrefix(err.Error(), failedRequest), mostText)
 	at := "consul at " + s.cfg.Address
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -171,15 +172,4 @@ func (s *Store) failure(err error) error {
 		return fmt.Errorf("%s limits its requests and has had too many: %s", at, text)
 	}
 	return fmt.Errorf("%s refused a request: %s", at, text)
-}
-
-// oneLine cuts the text of a server, or of something in front of it, to what fits in a
-// log.
-func oneLine(text string) string {
-	const most = 300
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/consul/api"
+
+	"github.com/yacron2/yacron2/lease"
 )
 
 const (
@@ -124,12 +126,5 @@ func (p *pace) await(ctx context.Context, start time.Time) error {
 	if wait == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return lease.Sleep(ctx, wait)
 }

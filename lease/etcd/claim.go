@@ -38,13 +38,9 @@ func (s *Store) Claim(ctx context.Context, hold lease.Hold, firings []election.F
 	if err := s.loadFloor(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	room := maxBytes
-	if mark != nil {
-		data, err := json.Marshal(mark)
-		if err != nil {
-			return nil, nil, err
-		}
-		room -= len(data)
+	room, err := mark.RoomBeside(maxBytes)
+	if err != nil {
+		return nil, nil, err
 	}
 	b := batch{Store: s, client: c, hold: hold, mark: mark, Batch: lease.NewBatch(lease.Claimant{
 		Token: hold.Token, Instance: s.cfg.Identity.InstanceID, Node: s.cfg.Identity.NodeName}, firings)}

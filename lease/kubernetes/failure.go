@@ -10,11 +10,15 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yacron2/yacron2/lease"
 )
+
+// mostText is how much of a server's text is shown.
+const mostText = 400
 
 // verb is what is done to the Lease, as a Role calls it.
 type verb string
@@ -52,7 +56,7 @@ func (c *client) refused(v verb, got reply) *refusal {
 	r := &refusal{verb: v, name: c.name, namespace: c.namespace, server: c.server(), code: got.code}
 	var status meta.Status
 	if json.Unmarshal(got.body, &status) == nil && status.Kind == "Status" {
-		r.reason, r.message = string(status.Reason), oneLine(status.Message)
+		r.reason, r.message = string(status.Reason), lease.OneLine(status.Message, mostText)
 		if d := status.Details; d != nil && d.RetryAfterSeconds > 0 {
 			r.retryAfter = time.Duration(d.RetryAfterSeconds) * time.Second
 		}
@@ -76,16 +80,6 @@ func retryAfter(text string, now time.Time) (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(n) * time.Second, true
-}
-
-// oneLine cuts a server's text to what fits in a log.
-func oneLine(text string) string {
-	const most = 400
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
 }
 
 // Error says what was refused, and what would be right.

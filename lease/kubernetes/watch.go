@@ -14,6 +14,8 @@ import (
 
 	coordination "k8s.io/api/coordination/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/yacron2/yacron2/lease"
 )
 
 // watchFor is after how long the server ends a watch, which is then begun anew.
@@ -156,7 +158,7 @@ func (e *events) next() (*coordination.Lease, error) {
 			if err := json.Unmarshal(got.Object, &status); err != nil {
 				return nil, err
 			}
-			return nil, errors.New(oneLine(status.Message))
+			return nil, errors.New(lease.OneLine(status.Message, mostText))
 		}
 	}
 }

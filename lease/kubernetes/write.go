@@ -76,18 +76,7 @@ func (s *Store) await(ctx context.Context, v verb) error {
 	if end, limited := ctx.Deadline(); limited && end.Before(resume) {
 		return unsent{fmt.Errorf("the API server wants no requests for another %s, so that it was not asked to %s the Lease", wait.Round(10*time.Millisecond), v)}
 	}
-	return sleep(ctx, wait)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return lease.Sleep(ctx, wait)
 }
 
 // read reads the object; nil if there is none.
@@ -157,7 +146,7 @@ func (s *Store) write(ctx context.Context, u urgency, from basis, do change, los
 			again = true
 			broken++
 		}
-		if !again || try == tries || sleep(ctx, pause/2+rand.N(pause/2)) != nil { //nolint:gosec // spreads attempts and keeps no secret
+		if !again || try == tries || lease.Sleep(ctx, pause/2+rand.N(pause/2)) != nil { //nolint:gosec // spreads attempts and keeps no secret
 			return nil, err
 		}
 		pause = min(2*pause, pauseMax)
