@@ -39,8 +39,8 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
 	after := r.Header.Get("Last-Event-ID")
 	var err error
-	if log, ok := a.dispatcher.Logs(name); ok {
-		err = follow(s, log, after, once)
+	if log, id, ok := a.dispatcher.Logs(name); ok {
+		err = follow(s, log, id, after, once)
 	} else {
 		err = a.replay(s, name, after)
 	}
@@ -49,15 +49,22 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lineID names a line for readers that are cut off after it: the log, and how many
-// lines of it came up to this one.
-func lineID(log string, position uint64) string {
-	return log + "-" + strconv.FormatUint(position, 10)
+// Lines have ids for readers that are cut off after them: the run, and how many lines came
+// up to this one. Of what the history keeps of a run another id is made: that counts from
+// the first line that is kept.
+const (
+	liveLine = "-"
+	keptLine = "+"
+)
+
+func lineID(run, kind string, position uint64) string {
+	return run + kind + strconv.FormatUint(position, 10)
 }
 
-// positionIn returns where in a log the line of an id is; false if it is of another.
-func positionIn(log, id string) (uint64, bool) {
-	text, ok := strings.CutPrefix(id, log+"-")
+// positionIn returns where in the output of a run the line of an id is; false if it is of
+// another one.
+func positionIn(run, kind, id string) (uint64, bool) {
+	text, ok := strings.CutPrefix(id, run+kind)
 	if !ok {
 		return 0, false
 	}
@@ -65,10 +72,11 @@ func positionIn(log, id string) (uint64, bool) {
 	return n, err == nil
 }
 
-// follow sends every line of a log until its run ends, or once those that there are.
-func follow(s *eventStream, log *run.Log, after string, once bool) error {
+// follow sends every line of the log of a run until that ends, or once those that there
+// are.
+func follow(s *eventStream, log *run.Log, id, after string, once bool) error {
 	var subscription *run.Subscription
-	if position, ok := positionIn(log.ID(), after); ok {
+	if position, ok := positionIn(id, liveLine, after); ok {
 		subscription = log.SubscribeAfter(position)
 	} else {
 		subscription = log.Subscribe()
@@ -83,9 +91,9 @@ func follow(s *eventStream, log *run.Log, after string, once bool) error {
 		cancel()
 		switch {
 		case errors.Is(err, io.EOF):
-			return s.end(api.LogEnd{})
+			return s.end(lineID(id, liveLine, subscription.Position()), api.LogEnd{})
 		case once && (errors.Is(err, context.Canceled) && s.ctx.Err() == nil || sent >= run.LogLines):
-			return s.end(api.LogEnd{Reason: api.LogEndRunning})
+			return s.end(lineID(id, liveLine, subscription.Position()), api.LogEnd{Reason: api.LogEndRunning})
 		case errors.Is(err, context.DeadlineExceeded):
 			s.comment("ping")
 		case err != nil:
@@ -96,7 +104,7 @@ func follow(s *eventStream, log *run.Log, after string, once bool) error {
 		first := subscription.Position() - uint64(len(lines)) + 1
 		for i, line := range lines {
 			event := api.LogLine{Stream: line.Stream, Line: line.Text}
-			if err := s.add(lineID(log.ID(), first+uint64(i)), api.EventLine, event); err != nil {
+			if err := s.add(lineID(id, liveLine, first+uint64(i)), api.EventLine, event); err != nil {
 				return err
 			}
 		}
@@ -111,27 +119,28 @@ func follow(s *eventStream, log *run.Log, after string, once bool) error {
 func (a *httpAPI) replay(s *eventStream, job, after string) error {
 	runs := a.history.RecentRuns(job, 1)
 	if len(runs) == 0 {
-		return s.end(api.LogEnd{Reason: api.LogEndNoOutput})
+		return s.end("", api.LogEnd{Reason: api.LogEndNoOutput})
 	}
 	id := runs[0].ID
 	lines, err := a.history.Output(job, id)
 	if err != nil {
 		return err
 	}
-	seen, _ := positionIn(id, after)
+	seen, _ := positionIn(id, keptLine, after)
 	for i, line := range lines {
 		if position := uint64(i) + 1; position > seen {
-			if err := s.add(lineID(id, position), api.EventLine, api.LogLine{Stream: line.Stream, Line: line.Text}); err != nil {
+			if err := s.add(lineID(id, keptLine, position), api.EventLine, api.LogLine{Stream: line.Stream, Line: line.Text}); err != nil {
 				return err
 			}
 		}
 	}
-	return s.end(api.LogEnd{})
+	return s.end(lineID(id, keptLine, uint64(len(lines))), api.LogEnd{})
 }
 
-// end sends the last event of a log stream.
-func (s *eventStream) end(end api.LogEnd) error {
-	if err := s.add("", api.EventEnd, end); err != nil {
+// end sends the last event of a log stream. Its id is that of the last line, and tells of
+// a run without lines which one it was.
+func (s *eventStream) end(id string, end api.LogEnd) error {
+	if err := s.add(id, api.EventEnd, end); err != nil {
 		return err
 	}
 	return s.flush()

@@ -142,6 +142,9 @@ jobs:
 			runs, err := a.client.Runs(t.Context(), "counter")
 			return err == nil && runs.Stats.Total == round+1
 		})
+		if newest, err := a.client.Job(t.Context(), "counter"); err != nil || newest.LastRun == nil || last != newest.LastRun.ID+"-500" {
+			t.Errorf("the last line has the id %q: %+v, %v", last, newest.LastRun, err)
+		}
 		if rest := a.lines("counter", last, nil); len(rest) != 0 {
 			t.Errorf("after the last line come %d", len(rest))
 		}
@@ -183,6 +186,11 @@ jobs:
 	}
 	if rest := a.lines("counter", lines[3].ID, nil); len(rest) != 2 || rest[0] != lines[4] {
 		t.Errorf("after the fourth line: %q", rest)
+	}
+	// Of a run, the history keeps the last lines only: it can't tell where the fourth was.
+	live := strings.Replace(lines[3].ID, keptLine, liveLine, 1)
+	if all := a.lines("counter", live, nil); live == lines[3].ID || len(all) != 6 {
+		t.Errorf("after %q, which was read before the restart: %q", live, all)
 	}
 }
 
@@ -250,6 +258,14 @@ jobs:
 		lines, end := soFar()
 		return len(lines) == 3 && end == (api.LogEnd{})
 	})
+	// The end tells which run it was, also of one without a line.
+	job, err := a.client.Job(t.Context(), "talker")
+	if err != nil || job.LastRun == nil {
+		t.Fatal(job, err)
+	}
+	if _, body := a.request("GET", "/jobs/talker/logs", nil); !strings.HasSuffix(body, "id: "+job.LastRun.ID+"-3\nevent: end\ndata: {}\n\n") {
+		t.Errorf("the stream ends with %q", body)
+	}
 	resp, body := a.request("GET", "/jobs/talker/logs?follow=maybe", nil)
 	if resp.StatusCode != 400 || !strings.Contains(body, "follow must be true or false") {
 		t.Errorf("%s: %s", resp.Status, body)

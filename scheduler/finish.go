@@ -60,7 +60,7 @@ func (d *Dispatcher) finish(inst *instance) {
 		}
 	}
 	if inst.process != nil {
-		d.logs.keep(e, inst.process.Log())
+		d.logs.keep(e, inst.id, inst.process.Log())
 	}
 	if len(e.instances) == 0 {
 		if r := e.retry; r != nil && r.waiting {

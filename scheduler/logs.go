@@ -19,18 +19,20 @@ type finishedLogs struct {
 
 // finishedLog is an entry's place among them.
 type finishedLog struct {
+	run  string // its id
 	log  *run.Log
 	size int
 	at   *list.Element
 }
 
-// keep replaces the entry's log. mu of the Dispatcher is held for all methods.
-func (f *finishedLogs) keep(e *entry, log *run.Log) {
+// keep replaces the entry's log by that of a run. mu of the Dispatcher is held for all
+// methods.
+func (f *finishedLogs) keep(e *entry, id string, log *run.Log) {
 	f.drop(e)
 	if log == nil {
 		return
 	}
-	e.finished = finishedLog{log: log, size: log.Size(), at: f.order.PushBack(e)}
+	e.finished = finishedLog{run: id, log: log, size: log.Size(), at: f.order.PushBack(e)}
 	f.total += e.finished.size
 	for f.total > f.limit && f.order.Len() > 1 {
 		f.drop(f.order.Front().Value.(*entry))
@@ -48,18 +50,18 @@ func (f *finishedLogs) drop(e *entry) {
 }
 
 // Logs returns the output lines of the newest running instance of the job, else of the
-// last one that finished; false if there is none.
-func (d *Dispatcher) Logs(name string) (*run.Log, bool) {
+// last one that finished, and the id of that run; false if there is none.
+func (d *Dispatcher) Logs(name string) (log *run.Log, id string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	e := d.entries[name]
 	if e == nil {
-		return nil, false
+		return nil, "", false
 	}
 	for i := len(e.instances) - 1; i >= 0; i-- {
-		if p := e.instances[i].process; p != nil {
-			return p.Log(), true
+		if inst := e.instances[i]; inst.process != nil {
+			return inst.process.Log(), inst.id, true
 		}
 	}
-	return e.finished.log, e.finished.log != nil
+	return e.finished.log, e.finished.run, e.finished.log != nil
 }

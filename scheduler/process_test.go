@@ -233,16 +233,16 @@ func TestProcessLogs(t *testing.T) {
 		a.shell(t, "j", never, "echo one; while ! test -e go; do sleep 0.02; done; echo two"),
 		a.shell(t, "k", never, "echo k"),
 	}})
-	if _, ok := a.Logs("j"); ok {
+	if _, _, ok := a.Logs("j"); ok {
 		t.Error("a log before the first run")
 	}
-	if _, ok := a.Logs("none"); ok {
+	if _, _, ok := a.Logs("none"); ok {
 		t.Error("a log of no job")
 	}
 	if err := a.StartJob(context.Background(), "j"); err != nil {
 		t.Fatal(err)
 	}
-	log, ok := a.Logs("j")
+	log, id, ok := a.Logs("j")
 	if !ok {
 		t.Fatal("no log of a running job")
 	}
@@ -267,9 +267,11 @@ func TestProcessLogs(t *testing.T) {
 		}
 	}
 	equal(t, "lines", got, []string{"one", "two"})
-	a.lastRun(t, "j")
+	if last := a.lastRun(t, "j"); last.ID != id {
+		t.Errorf("the log was said to be of run %s, not %s", id, last.ID)
+	}
 	eventually(t, "the end of the run", func() bool { return !a.IsRunning("j") })
-	if log, ok := a.Logs("j"); !ok || len(log.Lines()) != 2 {
+	if log, of, ok := a.Logs("j"); !ok || of != id || len(log.Lines()) != 2 {
 		t.Error("the log is gone with the run")
 	}
 
@@ -282,10 +284,10 @@ func TestProcessLogs(t *testing.T) {
 	}
 	a.lastRun(t, "k")
 	eventually(t, "the end of k", func() bool { return !a.IsRunning("k") })
-	if _, ok := a.Logs("j"); ok {
+	if _, _, ok := a.Logs("j"); ok {
 		t.Error("the bound is not kept")
 	}
-	if log, ok := a.Logs("k"); !ok || len(log.Lines()) != 1 {
+	if log, _, ok := a.Logs("k"); !ok || len(log.Lines()) != 1 {
 		t.Error("the newest log is gone")
 	}
 	a.Apply(Plan{})

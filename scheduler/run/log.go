@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
-	"strconv"
 	"sync"
 )
 
@@ -31,8 +29,6 @@ var ErrSubscriptionClosed = errors.New("subscription closed")
 // lets viewers follow it. It is independent of what is retained for the Result and
 // may be kept when the Process is gone. All methods are safe for concurrent use.
 type Log struct {
-	id string // tells this log from every other
-
 	mu     sync.Mutex
 	ring   lineRing
 	next   uint64 // number of the next line; the ring ends before it
@@ -43,13 +39,9 @@ type Log struct {
 
 func newLog() *Log {
 	return &Log{
-		id:   strconv.FormatUint(rand.Uint64(), 36), //nolint:gosec // tells logs apart and keeps no secret
 		ring: lineRing{maxLines: LogLines, maxBytes: logBytes},
 	}
 }
-
-// ID tells this log from every other one: a few letters and digits.
-func (l *Log) ID() string { return l.id }
 
 var streamNames = [...]string{StdoutName, StderrName}
 
