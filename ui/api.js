@@ -285,15 +285,18 @@ export function events({ signal, after, open, take }) {
   });
 }
 
+/** The run that the id of a line of its output is of. @param {string} id */
+export const runOf = (id) => id.replace(/[-+]\d+$/, '');
+
 /**
- * Follows what the newest run of a job prints. The answer is the reason of the end:
- * no-output, '' (the run has ended) or cut (the stream has).
+ * Follows what the newest run of a job prints. The answer is that run, and the reason of
+ * the end: no-output, '' (the run has ended) or cut (the stream has).
  * @param {string} name
  * @param {{signal: AbortSignal, after: string, open: () => void, take: (lines: LogLine[], lastID: string) => void}} options
- * @returns {Promise<string>}
+ * @returns {Promise<{reason: string, run: string}>}
  */
 export async function logs(name, { signal, after, open, take }) {
-  let reason = 'cut';
+  const ended = { reason: 'cut', run: '' };
   await stream(`${jobPath(name)}/logs`, {
     signal, after, open,
     take: (messages) => {
@@ -303,9 +306,10 @@ export async function logs(name, { signal, after, open, take }) {
       }
       const end = messages.find((m) => m.name === 'end');
       if (end) {
-        reason = JSON.parse(end.data).reason ?? '';
+        ended.reason = JSON.parse(end.data).reason ?? '';
+        ended.run = runOf(end.id);
       }
     },
   });
-  return reason;
+  return ended;
 }

@@ -5,6 +5,7 @@
 import * as api from './api.js';
 import { pieces, plain } from './ansi.js';
 import { button, h, setAttribute, setText } from './dom.js';
+import { followOutput } from './follow-output.js';
 import { clock, count } from './format.js';
 import { highlight } from './highlight.js';
 import { pref, setPref } from './prefs.js';
@@ -16,7 +17,6 @@ const mostLines = 5000;
 const blockLines = 100;
 const longestPattern = 200;
 const longestSearched = 2000;
-const retry = 2000;
 
 /** @typedef {{element: HTMLElement, raw: string, text: string}} Shown */
 
@@ -28,13 +28,12 @@ class LogView extends HTMLElement {
   #lines = [];
   #number = 0;
   #dropped = 0;
+  #run = ''; // of the last line
   #lastID = '';
   #follow = true;
   /** @type {AbortController|null} */
   #reading = null;
   #ended = false;
-  /** The newest finished run when that was looked at last. */
-  #known = '';
   /** @type {[LogLine, number][]} lines that wait for the next frame */
   #waiting = [];
   /** @type {((text: string) => boolean)|null} */
@@ -85,7 +84,6 @@ class LogView extends HTMLElement {
     }, { passive: true });
     store.on('jobs', (changed) => {
       if (this.#job && (changed === null || changed.has(this.#job))) {
-        this.#again();
         this.#live();
       }
     });
@@ -126,37 +124,26 @@ class LogView extends HTMLElement {
   async #read() {
     const reading = this.#reading = new AbortController();
     const { signal } = reading;
-    const job = this.#job;
-    this.#ended = false;
-    this.#known = store.entries.get(job)?.job.last_run?.run_id ?? '';
-    while (!signal.aborted) {
-      try {
-        const reason = await api.logs(job, {
-          signal,
-          after: this.#lastID,
-          open: () => {
-            this.#say('');
-            this.#live();
-          },
-          take: (lines, lastID) => this.#take(lines, lastID),
-        });
-        if (reason !== 'cut') {
-          this.#end(reason);
-          return;
-        }
-        this.#say('The stream was cut off: trying again', 'is-warning');
-      } catch (error) {
-        if (signal.aborted) {
-          return;
-        }
+    await followOutput(this.#job, {
+      signal,
+      after: this.#lastID,
+      open: () => {
+        this.#ended = false;
+        this.#say('');
+        this.#live();
+      },
+      take: (lines, run, lastID) => this.#take(lines, run, lastID),
+      ended: (reason) => this.#end(reason),
+      failed: (error) => {
         if (error instanceof api.APIError && (error.status === 404 || error.status === 401)) {
           this.#say(error.status === 404 ? 'The job is no longer configured.' : 'A token is needed.', 'is-warning');
-          return;
+          return false;
         }
-        this.#say(`${error instanceof Error ? error.message : error}: trying again`, 'is-warning');
-      }
-      await new Promise((resolve) => setTimeout(resolve, retry));
-    }
+        const what = error === null ? 'The stream was cut off' : error instanceof Error ? error.message : error;
+        this.#say(`${what}: trying again`, 'is-warning');
+        return true;
+      },
+    });
   }
 
   /** @param {string} reason of the end of the stream */
@@ -172,7 +159,6 @@ class LogView extends HTMLElement {
     } else {
       this.#say('End of the output of this run. The next one will show here.');
     }
-    this.#again();
   }
 
   /** Says that what is shown is of now. */
@@ -182,27 +168,12 @@ class LogView extends HTMLElement {
     }
   }
 
-  /** Goes on with the next run, once there is one: a short one may be over by then. */
-  #again() {
-    const job = store.entries.get(this.#job)?.job;
-    if (!this.#ended || !job) {
-      return;
-    }
-    const newest = job.last_run?.run_id ?? '';
-    // The id of a line begins with that of its run.
-    const over = newest !== this.#known && newest !== this.#lastID.replace(/-\d+$/, '');
-    this.#known = newest;
-    if (!job.running && !over) {
-      return;
-    }
-    if (this.#lines.length > 0) {
+  /** @param {LogLine[]} lines @param {string} run @param {string} lastID */
+  #take(lines, run, lastID) {
+    if (run !== this.#run) {
       this.#rule('end of run output');
     }
-    void this.#read();
-  }
-
-  /** @param {LogLine[]} lines @param {string} lastID */
-  #take(lines, lastID) {
+    this.#run = run;
     this.#lastID = lastID;
     const now = Date.now();
     if (this.#waiting.length === 0) {
@@ -224,7 +195,7 @@ class LogView extends HTMLElement {
     this.#waiting = [];
     let block = this.#text.lastElementChild;
     for (const [line, at] of waiting) {
-      if (!block || block.childElementCount >= blockLines) {
+      if (!block || block.classList.contains('rule') || block.childElementCount >= blockLines) {
         block = h('div', { class: 'block' });
         this.#text.append(block);
       }
@@ -260,8 +231,12 @@ class LogView extends HTMLElement {
     return { element, raw: line.line, text: plain(line.line) };
   }
 
-  /** @param {string} text */
+  /** Draws a line below what has come, if anything has. @param {string} text */
   #rule(text) {
+    this.#show();
+    if (this.#lines.length === 0) {
+      return;
+    }
     this.#text.append(h('div', { class: 'block rule' }, h('span', { text })));
   }
 

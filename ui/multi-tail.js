@@ -1,17 +1,16 @@
 // The output of several jobs at once, line by line with their names.
 
 /** @import {LogLine} from './types.js' */
-import * as api from './api.js';
 import { pieces, plain } from './ansi.js';
 import { button, h, isolated, setAttribute, setText } from './dom.js';
 import { open } from './dialog.js';
+import { followOutput } from './follow-output.js';
 import { store } from './store.js';
 
 // Browsers allow six connections to one host; the page needs two itself, and the log of an
 // open job another one.
 const mostStreams = () => (document.querySelector('job-drawer:not([hidden]) .panel:not([hidden]) > log-view') ? 3 : 4);
 const mostLines = 2000;
-const retry = 2000;
 
 /**
  * Opens the tail of some jobs.
@@ -65,31 +64,24 @@ export function openTail(names) {
     const stop = new AbortController();
     streams.set(name, { stop, hue });
     list();
-    let after = '';
     let said = false;
-    while (!stop.signal.aborted) {
-      try {
-        const reason = await api.logs(name, { signal: stop.signal, after, open() { /* lines follow */ }, take: (lines, id) => {
-          after = id;
-          said = true;
-          lines.forEach((line) => add(name, hue, line));
-        } });
-        if (reason === '' && said) {
+    await followOutput(name, {
+      signal: stop.signal,
+      after: '',
+      open() { /* lines follow */ },
+      take: (lines) => {
+        said = true;
+        lines.forEach((line) => add(name, hue, line));
+      },
+      ended: () => {
+        if (said) {
           said = false;
           raw.push('');
           put(h('div', { class: 'line rule-line' }, isolated(name, `who hue-${hue}`), h('span', { class: 'faint' }, '── end of run output ──')));
         }
-        if (reason !== 'cut') {
-          await nextRun(name, after, stop.signal);
-          continue;
-        }
-      } catch {
-        if (stop.signal.aborted) {
-          return;
-        }
-      }
-      await new Promise((resolve) => setTimeout(resolve, retry));
-    }
+      },
+      failed: () => true,
+    });
   };
 
   search.addEventListener('input', () => {
@@ -116,30 +108,4 @@ export function openTail(names) {
   setAttribute(dialog, 'class', 'wide');
   dialog.addEventListener('close', () => [...streams.keys()].forEach(remove));
   names.forEach((name) => void follow(name));
-}
-
-/**
- * Waits until a job runs again, or has done so: a short run is over before the page hears
- * of it.
- * @param {string} name
- * @param {string} after id of the newest line that is known
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-function nextRun(name, after, signal) {
-  const newest = () => store.entries.get(name)?.job.last_run?.run_id ?? '';
-  // The id of a line begins with that of its run.
-  const known = ['', newest(), after.replace(/-\d+$/, '')];
-  return new Promise((resolve) => {
-    const off = store.on('jobs', (changed) => {
-      if (signal.aborted || ((changed === null || changed.has(name)) && (store.entries.get(name)?.job.running || !known.includes(newest())))) {
-        off();
-        resolve();
-      }
-    });
-    signal.addEventListener('abort', () => {
-      off();
-      resolve();
-    });
-  });
 }

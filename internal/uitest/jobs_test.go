@@ -84,6 +84,10 @@ func TestFollowLog(t *testing.T) {
 	}
 	p.Await("the lines of both runs", `['first line', 'last line'].every((line) => text(`+browser.Quote(logView)+`).split(line).length === 3)`)
 	p.SeeText(logView, "end of run output")
+	// Once, however long the page takes to hear that a run is over, and beside the lines.
+	if got := browser.Eval[string](p, "all('.rule').length + ' ' + all('.rule .line').length"); got != "1 0" {
+		t.Errorf("ends of runs, and lines within them: %s, want 1 0", got)
+	}
 }
 
 // A search finds what it should, one match after the other, and no expression holds up
@@ -116,8 +120,7 @@ func TestSearchLog(t *testing.T) {
 	p.Press("\r")
 	p.SeeText(logView, "1 of 4")
 	p.ClickButton(logView, "Matches only")
-	// Blocks that are out of sight are not laid out, so that only the style counts.
-	p.Await("only matches", "all("+browser.Quote(browser.TestID("log-lines")+" .line")+").filter((e) => getComputedStyle(e).display !== 'none').length === 4")
+	p.Await("only matches", "all("+browser.Quote(browser.TestID("log-lines")+" .line")+").filter(visible).length === 4")
 	p.ClickButton(logView, "Matches only")
 
 	p.ClickButton(logView, ".*")
