@@ -26,6 +26,7 @@ func TestIncident(t *testing.T) {
 	for _, name := range []string{"mirror", "stock"} {
 		p.Click(button(row(name), "run-button"))
 		testcluster.Eventually(t, name, lastOutcome(n, name, "failure"))
+		p.See(failing) // it moves the rows below it
 	}
 	p.SeeText(failing, "2 jobs", "exit 7", "one cause")
 
