@@ -31,14 +31,17 @@ type kind struct {
 }
 
 // kinds returns the ways for jobs to behave. A run that lasts longer than the period
-// meets the next firing.
+// meets the next firing. Where that changes what becomes of the next one, only the runs of
+// every second firing last so long: else jobs would forbid their odd firings or their even
+// ones, as the last fault left them, and an agent would hold more or less for that.
 func kinds() []kind {
 	long := fmt.Sprintf("sleep %d", int(period.Seconds())+3)
+	second := `case "$YACRON2_FIRING" in *:[024]0Z) ` + long + `;; esac`
 	return []kind{
 		{name: "quick", command: "true"},
 		{name: "allow", command: long, more: "concurrencyPolicy: Allow\n"},
-		{name: "forbid", command: long, more: "concurrencyPolicy: Forbid\n", lasts: period + 3*time.Second},
-		{name: "replace", command: long, more: "concurrencyPolicy: Replace\nkillTimeout: 2\n", lasts: period + 3*time.Second},
+		{name: "forbid", command: second, more: "concurrencyPolicy: Forbid\n", lasts: period + 3*time.Second},
+		{name: "replace", command: second, more: "concurrencyPolicy: Replace\nkillTimeout: 2\n", lasts: period + 3*time.Second},
 		{name: "failing", command: "exit 3"},
 		{name: "retried", command: "exit 4",
 			more: "onFailure:\n  retry: {maximumRetries: 2, initialDelay: 1, maximumDelay: 2, backoffMultiplier: 1}\n"},
