@@ -346,6 +346,9 @@ func TestHandOver(t *testing.T) {
 	}
 	c.startAll()
 	c.settled(3, "a", "a", "b", "c")
+	for h, n := range c.nodes {
+		wait(t, h+" knows that the others have a quorum", func() bool { return len(n.View().Eligible()) == 2 })
+	}
 	a := c.nodes["a"]
 	if err := a.Resign(context.Background()); err != nil {
 		t.Fatal(err)

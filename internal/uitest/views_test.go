@@ -259,7 +259,9 @@ func TestTokenIsAccessible(t *testing.T) {
 // can be read.
 func TestThemes(t *testing.T) {
 	t.Parallel()
-	n := alone(t, shop(newGate(t))...)
+	g := newGate(t)
+	g.open(t) // a job that waits for it may be due
+	n := alone(t, shop(g)...)
 	p := open(t, n, browser.Options{})
 	p.Click(browser.TestID("settings-button"))
 	p.See(browser.TestID("theme-select"))
