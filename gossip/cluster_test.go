@@ -44,6 +44,7 @@ func wait(t testing.TB, what string, cond func() bool) {
 type wires struct {
 	mu    sync.Mutex
 	addrs map[string]string // host:port as configured → where it listens; "": not yet
+	lost  bool              // no name can be resolved
 	cuts  map[way]cut
 	open  map[*wire]bool
 }
@@ -78,6 +79,9 @@ func (w *wires) dial(from string) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		w.mu.Lock()
 		target, known := w.addrs[address]
+		if w.lost {
+			address, target, known = w.at(address)
+		}
 		host, _, _ := net.SplitHostPort(address)
 		on := way{from, host}
 		c := w.cuts[on]
@@ -115,6 +119,24 @@ func (w *wires) listens(address string, hosts ...string) {
 	for _, h := range hosts {
 		w.addrs[h+testPort] = address
 	}
+}
+
+// resolves lets names be resolved, or not.
+func (w *wires) resolves(yes bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = !yes
+}
+
+// at returns the name of whoever listens at an address, as host:port, and that address;
+// false if nobody does. w.mu is held.
+func (w *wires) at(address string) (name, target string, ok bool) {
+	for name, target := range w.addrs {
+		if target == address {
+			return name, target, true
+		}
+	}
+	return address, "", false
 }
 
 // wire is one connection that can be cut.

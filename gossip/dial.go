@@ -7,11 +7,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
-// connect dials the peer, proves who both ends are, and starts a session. The host
-// name is resolved anew each time.
+// connect dials the peer, proves who both ends are, and starts a session. The host name
+// is resolved anew each time. If it can't be, as it is with all peers at once while a DNS
+// server is down, the peer may still be where it was met last.
 func (l *link) connect(ctx context.Context) (*session, error) {
 	turn := l.dials.enter(ctx.Done(), turnConnect)
 	if turn == nil {
@@ -20,24 +22,46 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	defer turn.leave()
 	l.dialled = time.Now()
 	l.count("session", "dialled")
+	s, at, err := l.connectTo(ctx, turn, l.host, l.admit)
+	var unresolved *net.DNSError
+	switch {
+	case err == nil:
+		l.met = at
+	case errors.As(err, &unresolved) && l.met != "":
+		again, _, missed := l.connectTo(ctx, turn, l.met, l.admitUnnamed)
+		if missed == nil {
+			l.log.Warn("reached a peer where it was before: its name can't be resolved", "peer", l.host, "address", l.met, "error", clean(err.Error()))
+			return again, nil
+		}
+		l.log.Debug("no peer where it was before", "peer", l.host, "address", l.met, "error", clean(missed.Error()))
+	}
+	return s, err
+}
+
+// connectTo is connect for one address; admit may refuse who answers there. It also
+// returns the address of the peer.
+func (l *link) connectTo(ctx context.Context, turn *turn, address string, admit admission) (*session, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	raw, err := l.dial(ctx, "tcp", l.host)
+	raw, err := l.dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	turn.extend(turnHandshake)
 	conn := tls.Client(raw, l.creds.clientConfig(l.server))
-	s, err := l.handshake(ctx, conn)
+	s, err := l.handshake(ctx, conn, admit)
 	if err != nil {
 		conn.Close()
-		return nil, err
+		return nil, "", err
 	}
-	return s, nil
+	return s, raw.RemoteAddr().String(), nil
 }
 
+// admission says why an instance with a certificate is not the peer, nil if it can be.
+type admission func(instance string, leaf *x509.Certificate) error
+
 // handshake does everything on a new connection up to the session.
-func (l *link) handshake(ctx context.Context, conn *tls.Conn) (*session, error) {
+func (l *link) handshake(ctx context.Context, conn *tls.Conn, admit admission) (*session, error) {
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +94,7 @@ func (l *link) handshake(ctx context.Context, conn *tls.Conn) (*session, error) 
 		}
 		return nil, errSelf
 	}
-	if err := l.admit(theirs.Instance, cs.PeerCertificates[0]); err != nil {
+	if err := admit(theirs.Instance, cs.PeerCertificates[0]); err != nil {
 		return nil, err
 	}
 	if !stop() {
@@ -95,4 +119,19 @@ func (l *link) admit(instance string, leaf *x509.Certificate) error {
 		}
 	}
 	return nil
+}
+
+// admitUnnamed refuses whoever may be another node that has the peer's address now: a host
+// that two names stand for lowers the number of votes that a claim needs, and here no name
+// led to it. It is the peer if it is the same instance as before, or if its certificate is
+// good for no other peer.
+func (l *link) admitUnnamed(instance string, leaf *x509.Certificate) error {
+	if bound, ok := l.table.boundInstance(l.row); !ok || bound != instance {
+		for i := range l.peers {
+			if other := l.table.hostOf(i); i != l.row && leaf.VerifyHostname(serverName(other)) == nil {
+				return &trustError{"it may be " + other}
+			}
+		}
+	}
+	return l.admit(instance, leaf)
 }

@@ -76,6 +76,7 @@ type link struct {
 	rounds  chan *roundCall // a scheduled round
 	failed  int             // dials or first exchanges failed in a row
 	dialled time.Time
+	met     string     // the address to which the name led when a session was made last
 	stale   bool       // the session was made with credentials that have changed since
 	pending *roundCall // taken from rounds, not yet answered
 	pace    pace
