@@ -44,7 +44,7 @@ func wait(t testing.TB, what string, cond func() bool) {
 type wires struct {
 	mu    sync.Mutex
 	addrs map[string]string // host:port as configured → where it listens; "": not yet
-	lost  bool              // no name can be resolved
+	lost  map[string]bool   // who can't resolve names
 	cuts  map[way]cut
 	open  map[*wire]bool
 }
@@ -59,7 +59,7 @@ const (
 )
 
 func newWires() *wires {
-	return &wires{addrs: map[string]string{}, cuts: map[way]cut{}, open: map[*wire]bool{}}
+	return &wires{addrs: map[string]string{}, lost: map[string]bool{}, cuts: map[way]cut{}, open: map[*wire]bool{}}
 }
 
 // set changes what happens on the way from one node's dials to another.
@@ -79,7 +79,7 @@ func (w *wires) dial(from string) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		w.mu.Lock()
 		target, known := w.addrs[address]
-		if w.lost {
+		if w.lost[from] {
 			address, target, known = w.at(address)
 		}
 		host, _, _ := net.SplitHostPort(address)
@@ -121,11 +121,13 @@ func (w *wires) listens(address string, hosts ...string) {
 	}
 }
 
-// resolves lets names be resolved, or not.
-func (w *wires) resolves(yes bool) {
+// lose takes the means to resolve names from nodes.
+func (w *wires) lose(nodes ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost = !yes
+	for _, n := range nodes {
+		w.lost[n] = true
+	}
 }
 
 // at returns the name of whoever listens at an address, as host:port, and that address;

@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 )
 
 // connect dials the peer, proves who both ends are, and starts a session. The host name
 // is resolved anew each time. If it can't be, as it is with all peers at once while a DNS
-// server is down, the peer may still be where it was met last.
+// server is down, the peer is looked for without it.
 func (l *link) connect(ctx context.Context) (*session, error) {
 	turn := l.dials.enter(ctx.Done(), turnConnect)
 	if turn == nil {
@@ -22,39 +23,62 @@ func (l *link) connect(ctx context.Context) (*session, error) {
 	defer turn.leave()
 	l.dialled = time.Now()
 	l.count("session", "dialled")
-	s, at, err := l.connectTo(ctx, turn, l.host, l.admit)
+	s, err := l.connectTo(ctx, turn, l.host, l.admit)
 	var unresolved *net.DNSError
 	switch {
 	case err == nil:
-		l.met = at
-	case errors.As(err, &unresolved) && l.met != "":
-		again, _, missed := l.connectTo(ctx, turn, l.met, l.admitUnnamed)
-		if missed == nil {
-			l.log.Warn("reached a peer where it was before: its name can't be resolved", "peer", l.host, "address", l.met, "error", clean(err.Error()))
-			return again, nil
+		l.met = s.remote
+	case errors.As(err, &unresolved):
+		ctx, cancel := context.WithTimeout(ctx, l.timeout/2) // a round waits for the outcome
+		defer cancel()
+		for _, address := range l.guesses() {
+			s, missed := l.connectTo(ctx, turn, address, l.admitUnnamed)
+			if missed == nil {
+				l.log.Warn("reached a peer by its last known address: its name can't be resolved", "peer", l.host, "address", address, "error", clean(err.Error()))
+				return s, nil
+			}
+			l.log.Debug("no peer at its last known address", "peer", l.host, "address", address, "error", clean(missed.Error()))
 		}
-		l.log.Debug("no peer where it was before", "peer", l.host, "address", l.met, "error", clean(missed.Error()))
 	}
 	return s, err
 }
 
-// connectTo is connect for one address; admit may refuse who answers there. It also
-// returns the address of the peer.
-func (l *link) connectTo(ctx context.Context, turn *turn, address string, admit admission) (*session, string, error) {
+// guesses returns where the peer may be: where those call from who show its certificate,
+// and where its name led when that could be resolved.
+func (l *link) guesses() []string {
+	const callers = 2
+	var found []string
+	_, port, _ := net.SplitHostPort(l.host)
+	for _, s := range slices.Backward(l.registry.list(func(s *session) bool {
+		return !s.outgoing && len(s.chain) > 0 && s.chain[0].VerifyHostname(l.server) == nil
+	})) {
+		host, _, err := net.SplitHostPort(s.remote)
+		if address := net.JoinHostPort(host, port); err == nil && len(found) < callers && !slices.Contains(found, address) {
+			found = append(found, address)
+		}
+	}
+	if l.met != "" && !slices.Contains(found, l.met) {
+		found = append(found, l.met)
+	}
+	return found
+}
+
+// connectTo is connect for one address; admit may refuse who answers there.
+func (l *link) connectTo(ctx context.Context, turn *turn, address string, admit admission) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	raw, err := l.dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	turn.extend(turnHandshake)
 	conn := tls.Client(raw, l.creds.clientConfig(l.server))
 	s, err := l.handshake(ctx, conn, admit)
 	if err != nil {
 		conn.Close()
-		return nil, "", err
+		return nil, err
 	}
-	return s, raw.RemoteAddr().String(), nil
+	return s, nil
 }
 
 // admission says why an instance with a certificate is not the peer, nil if it can be.
@@ -121,7 +145,7 @@ func (l *link) admit(instance string, leaf *x509.Certificate) error {
 	return nil
 }
 
-// admitUnnamed refuses whoever may be another node that has the peer's address now: a host
+// admitUnnamed refuses whoever may be another node that has the peer's address: a host
 // that two names stand for lowers the number of votes that a claim needs, and here no name
 // led to it. It is the peer if it is the same instance as before, or if its certificate is
 // good for no other peer.

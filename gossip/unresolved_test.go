@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -29,7 +30,7 @@ func TestNamesCannotBeResolved(t *testing.T) {
 	}
 	c.startAll()
 	c.settled(3, "a", "a", "b", "c")
-	c.wires.resolves(false)
+	c.wires.lose("a", "b", "c")
 
 	together := c.apart("a", "b")
 	c.nodes["a"].sees("b", election.StatusUnreachable)
@@ -50,6 +51,33 @@ func TestNamesCannotBeResolved(t *testing.T) {
 	}
 }
 
+// A node that has never been able to resolve a name meets those who call it.
+func TestCallersAreCalledBack(t *testing.T) {
+	c := newTestCluster(t)
+	for _, h := range []string{"a", "b", "c"} {
+		n := c.node(h, often)
+		if err := n.fix("127.0.0.1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// All have the port by which they are known: that is not told by a call.
+	host := func(n *testNode) string {
+		_, port, _ := net.SplitHostPort(n.address)
+		return net.JoinHostPort(n.host, port)
+	}
+	for _, n := range c.nodes {
+		c.wires.addrs[host(n)] = n.address
+		for _, other := range c.nodes {
+			if other != n {
+				n.config.Peers = append(n.config.Peers, host(other))
+			}
+		}
+	}
+	c.wires.lose("b")
+	c.startAll()
+	c.settled(3, "a", "a", "b", "c")
+}
+
 // Where all nodes have the same certificate, it does not tell who has a peer's address now.
 func TestAnotherNodeAtThePeersAddress(t *testing.T) {
 	c := newTestCluster(t)
@@ -65,7 +93,7 @@ func TestAnotherNodeAtThePeersAddress(t *testing.T) {
 	a.logger = hclog.New(&hclog.LoggerOptions{Output: &heard, Level: hclog.Debug})
 	c.startAll()
 	c.settled(3, "a", "a", "b", "c")
-	c.wires.resolves(false)
+	c.wires.lose("a", "b", "c")
 
 	// The same instance is known all the same.
 	together := c.apart("a", "b")
