@@ -66,6 +66,34 @@ func TestNamesComeLate(t *testing.T) {
 	mustLeadAgain(t, c)
 }
 
+// While no name means anything, those who had met find each other, and one that starts is
+// found by the others and finds them by that.
+func TestNamesGetLost(t *testing.T) {
+	t.Parallel()
+	c := netcluster.NewCluster(t, testcluster.Options{Jobs: ticks})
+	c.Start()
+	mustLeadAgain(t, c)
+	for _, n := range c.Nodes {
+		for _, other := range c.Nodes {
+			if n != other {
+				c.Net.SetName(n.NodeName, other.NodeName, netip.Addr{})
+			}
+		}
+	}
+	first := c.Nodes[0]
+	c.Net.Isolate(first.NodeName)
+	testcluster.Eventually(t, "another leader", leads(c.Nodes[1], true))
+	mustStandDown(t, c, first, 3)
+	c.Net.Heal()
+	mustLeadAgain(t, c)
+	testcluster.Eventually(t, "the address that was used", logs(first, "[WARN]", c.Nodes[1].PeerAddress(), "last known address", "lookup"))
+
+	first.Kill()
+	testcluster.Eventually(t, "another leader", leads(c.Nodes[1], true))
+	first.Start()
+	mustLeadAgain(t, c)
+}
+
 // Without a private address, or any peer, an agent starts and leads itself.
 func TestOnlyAPublicAddress(t *testing.T) {
 	t.Parallel()
