@@ -80,7 +80,8 @@ func (w *wires) dial(from string) dialFunc {
 		w.mu.Lock()
 		target, known := w.addrs[address]
 		if w.lost[from] {
-			address, target, known = w.at(address)
+			target = address
+			address, known = w.at(target)
 		}
 		host, _, _ := net.SplitHostPort(address)
 		on := way{from, host}
@@ -130,15 +131,15 @@ func (w *wires) lose(nodes ...string) {
 	}
 }
 
-// at returns the name of whoever listens at an address, as host:port, and that address;
-// false if nobody does. w.mu is held.
-func (w *wires) at(address string) (name, target string, ok bool) {
+// at returns the name of whoever listens at an address, as host:port; false if nobody
+// does. w.mu is held.
+func (w *wires) at(address string) (name string, ok bool) {
 	for name, target := range w.addrs {
 		if target == address {
-			return name, target, true
+			return name, true
 		}
 	}
-	return address, "", false
+	return address, false
 }
 
 // wire is one connection that can be cut.

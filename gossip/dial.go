@@ -50,7 +50,7 @@ func (l *link) guesses() []string {
 	var found []string
 	_, port, _ := net.SplitHostPort(l.host)
 	for _, s := range slices.Backward(l.registry.list(func(s *session) bool {
-		return !s.outgoing && len(s.chain) > 0 && s.chain[0].VerifyHostname(l.server) == nil
+		return !s.outgoing && s.certified(l.server)
 	})) {
 		host, _, err := net.SplitHostPort(s.remote)
 		if address := net.JoinHostPort(host, port); err == nil && len(found) < callers && !slices.Contains(found, address) {

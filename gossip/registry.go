@@ -78,12 +78,7 @@ func (r *registry) judge(s *session) bool {
 	if s.outgoing {
 		return true
 	}
-	if len(s.chain) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(r.table.certHosts(s.instance), func(host string) bool {
-		return s.chain[0].VerifyHostname(host) == nil
-	})
+	return slices.ContainsFunc(r.table.certHosts(s.instance), s.certified)
 }
 
 // rejudge looks at the inbound sessions again after a binding has changed.

@@ -34,7 +34,7 @@ func (m *Manager) serveInbound(ctx context.Context, conn *tls.Conn, proved func(
 	}
 	// Whoever called is up: no reason to wait before calling back.
 	for _, l := range m.links {
-		if s.chain[0].VerifyHostname(l.server) == nil {
+		if s.certified(l.server) {
 			signal(l.kick)
 		}
 	}

@@ -76,6 +76,11 @@ type session struct {
 	requests chan struct{} // one per request of the peer
 }
 
+// certified reports whether the other end's certificate is good for a host.
+func (s *session) certified(host string) bool {
+	return len(s.chain) > 0 && s.chain[0].VerifyHostname(host) == nil
+}
+
 // sessionConfig describes one session to start.
 type sessionConfig struct {
 	conn     net.Conn // after the hello

@@ -16,7 +16,7 @@ const pause = 2000;
  *   signal: AbortSignal,
  *   after: string,
  *   open: () => void,
- *   take: (lines: LogLine[], run: string, lastID: string) => void,
+ *   take: (lines: LogLine[], lastID: string) => void,
  *   ended: (reason: string) => void,
  *   failed: (error: unknown) => boolean,
  * }} options after is the id of the newest line that is known; open is called when a stream
@@ -36,7 +36,7 @@ export async function followOutput(name, { signal, after, open, take, ended, fai
         take: (lines, id) => {
           came = true;
           after = id;
-          take(lines, api.runOf(id), id);
+          take(lines, id);
         },
       });
       if (reason !== 'cut') {

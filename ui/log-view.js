@@ -28,7 +28,6 @@ class LogView extends HTMLElement {
   #lines = [];
   #number = 0;
   #dropped = 0;
-  #run = ''; // of the last line
   #lastID = '';
   #follow = true;
   /** @type {AbortController|null} */
@@ -132,7 +131,7 @@ class LogView extends HTMLElement {
         this.#say('');
         this.#live();
       },
-      take: (lines, run, lastID) => this.#take(lines, run, lastID),
+      take: (lines, lastID) => this.#take(lines, lastID),
       ended: (reason) => this.#end(reason),
       failed: (error) => {
         if (error instanceof api.APIError && (error.status === 404 || error.status === 401)) {
@@ -168,12 +167,11 @@ class LogView extends HTMLElement {
     }
   }
 
-  /** @param {LogLine[]} lines @param {string} run @param {string} lastID */
-  #take(lines, run, lastID) {
-    if (run !== this.#run) {
+  /** @param {LogLine[]} lines @param {string} lastID */
+  #take(lines, lastID) {
+    if (api.runOf(lastID) !== api.runOf(this.#lastID)) {
       this.#rule('end of run output');
     }
-    this.#run = run;
     this.#lastID = lastID;
     const now = Date.now();
     if (this.#waiting.length === 0) {
