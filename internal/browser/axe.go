@@ -68,9 +68,11 @@ func moduleRoot() (string, error) {
 }
 
 // Accessible fails the test for everything that axe-core finds against what the page shows
-// now, unless it is minor.
+// now, unless it is minor. What just appears is looked at when it has: its colours are not
+// its own before.
 func (p *Page) Accessible(what string) {
 	p.tb.Helper()
+	p.Await("the end of animations", "document.getAnimations().every((a) => a.effect.getComputedTiming().endTime === Infinity)")
 	code := axe(p.tb)
 	if !Eval[bool](p, "'axe' in window") {
 		// Not by a script element: the page's policy allows no code but its own.
