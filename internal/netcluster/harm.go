@@ -41,7 +41,7 @@ func (w *Watch) Terminate(n *testcluster.Node) {
 	n.Signal(syscall.SIGTERM)
 }
 
-// Freeze stops a node's agent by SIGSTOP.
+// Freeze stops a node's agent until Thaw.
 func (w *Watch) Freeze(n *testcluster.Node) {
 	w.leave(n)
 	n.Pause()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -300,11 +299,11 @@ func (e *Etcd) Kill(numbers ...int) {
 	}
 }
 
-// Pause stops members by SIGSTOP: they keep their connections and answer nothing.
-func (e *Etcd) Pause(numbers ...int) { e.tb.Helper(); e.signal(syscall.SIGSTOP, numbers) }
+// Pause freezes members: they keep their connections and answer nothing.
+func (e *Etcd) Pause(numbers ...int) { e.tb.Helper(); e.each(numbers, (*process).pause) }
 
 // Resume ends a Pause.
-func (e *Etcd) Resume(numbers ...int) { e.tb.Helper(); e.signal(syscall.SIGCONT, numbers) }
+func (e *Etcd) Resume(numbers ...int) { e.tb.Helper(); e.each(numbers, (*process).resume) }
 
 // Start starts members that were killed, on the same data, and does not wait.
 func (e *Etcd) Start(numbers ...int) {
@@ -326,10 +325,10 @@ func (e *Etcd) Restart(numbers ...int) {
 	e.AwaitReady()
 }
 
-func (e *Etcd) signal(sig syscall.Signal, numbers []int) {
+func (e *Etcd) each(numbers []int, do func(*process) error) {
 	e.tb.Helper()
 	for _, m := range e.chosen(numbers) {
-		if err := m.signal(sig); err != nil {
+		if err := do(m.process); err != nil {
 			e.tb.Fatal(err)
 		}
 	}

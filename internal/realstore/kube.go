@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -209,15 +208,15 @@ func (s *APIServer) AwaitReady(tb testing.TB) {
 // Kill ends the server by SIGKILL; its etcd stays.
 func (s *APIServer) Kill() { s.server.kill() }
 
-// Pause stops the server by SIGSTOP.
-func (s *APIServer) Pause(tb testing.TB) { tb.Helper(); s.signal(tb, syscall.SIGSTOP) }
+// Pause freezes the server: it keeps its connections and answers nothing.
+func (s *APIServer) Pause(tb testing.TB) { tb.Helper(); s.must(tb, s.server.pause()) }
 
 // Resume ends a Pause.
-func (s *APIServer) Resume(tb testing.TB) { tb.Helper(); s.signal(tb, syscall.SIGCONT) }
+func (s *APIServer) Resume(tb testing.TB) { tb.Helper(); s.must(tb, s.server.resume()) }
 
-func (s *APIServer) signal(tb testing.TB, sig syscall.Signal) {
+func (s *APIServer) must(tb testing.TB, err error) {
 	tb.Helper()
-	if err := s.server.signal(sig); err != nil {
+	if err != nil {
 		tb.Fatal(err)
 	}
 }

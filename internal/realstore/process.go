@@ -54,12 +54,16 @@ func (p *process) current() (*testcluster.Run, error) {
 	return p.latest, nil
 }
 
-func (p *process) signal(sig os.Signal) error {
+// pause freezes the process, and resume lets it go on.
+func (p *process) pause() error  { return p.do((*testcluster.Run).Freeze) }
+func (p *process) resume() error { return p.do((*testcluster.Run).Thaw) }
+
+func (p *process) do(what func(*testcluster.Run) error) error {
 	r, err := p.current()
 	if err != nil {
 		return err
 	}
-	return r.Cmd.Process.Signal(sig)
+	return what(r)
 }
 
 // kill ends the process by SIGKILL, also a stopped one, and waits for its end. One that

@@ -78,10 +78,16 @@ func (n *Node) PID() int {
 // Signal sends sig to the running agent.
 func (n *Node) Signal(sig os.Signal) {
 	n.tb.Helper()
+	n.do(func(r *Run) error { return r.Cmd.Process.Signal(sig) })
+}
+
+// do does something to the running agent's process.
+func (n *Node) do(what func(*Run) error) {
+	n.tb.Helper()
 	if !n.Running() {
 		n.tb.Fatalf("%s does not run", n.NodeName)
 	}
-	if err := n.current().Cmd.Process.Signal(sig); err != nil {
+	if err := what(n.current()); err != nil {
 		n.tb.Fatalf("%s: %v", n.NodeName, err)
 	}
 }
@@ -166,10 +172,10 @@ func (n *Node) awaitExit() error {
 }
 
 // Pause freezes the agent, and Resume lets it go on.
-func (n *Node) Pause() { n.tb.Helper(); n.Signal(freeze) }
+func (n *Node) Pause() { n.tb.Helper(); n.do((*Run).Freeze) }
 
 // Resume ends a Pause.
-func (n *Node) Resume() { n.tb.Helper(); n.Signal(thaw) }
+func (n *Node) Resume() { n.tb.Helper(); n.do((*Run).Thaw) }
 
 // Reload makes the agent read its configuration again.
 func (n *Node) Reload() { n.tb.Helper(); n.Signal(syscall.SIGHUP) }

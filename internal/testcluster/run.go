@@ -3,6 +3,7 @@ package testcluster
 import (
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Run is one run of a program.
@@ -47,3 +48,21 @@ func (r *Run) Running() bool {
 		return true
 	}
 }
+
+// Freeze stops the program's process and returns when it stands still: its threads go on
+// for some milliseconds after the signal, which is long enough to answer a request. It
+// keeps its connections.
+func (r *Run) Freeze() error {
+	if err := r.Cmd.Process.Signal(freeze); err != nil {
+		return err
+	}
+	return Poll(Patience, time.Millisecond, func() error {
+		if !r.Running() {
+			return os.ErrProcessDone
+		}
+		return stopped(r.Cmd.Process.Pid)
+	})
+}
+
+// Thaw ends a Freeze.
+func (r *Run) Thaw() error { return r.Cmd.Process.Signal(thaw) }

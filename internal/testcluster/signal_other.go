@@ -12,3 +12,5 @@ const (
 
 // ProcessAttributes asks for nothing in particular.
 func ProcessAttributes() *syscall.SysProcAttr { return nil }
+
+func stopped(int) error { return nil }
