@@ -2,10 +2,11 @@
 
 /** @import {Cluster, Problem} from './types.js' */
 import * as actions from './actions.js';
-import { button, h, isolated, replace, setText } from './dom.js';
+import { button, find, h, isolated, replace, setText } from './dom.js';
 import * as format from './format.js';
 import { likelyCause } from './health.js';
 import { openMitigation } from './overlays.js';
+import { holdStray } from './steady.js';
 import { store } from './store.js';
 
 /**
@@ -124,8 +125,14 @@ class AlertBar extends HTMLElement {
   #failing = [];
   /** @type {Map<string, {element: HTMLElement, problems: string}>} */
   #shown = new Map();
+  #said = '';
+  #height = 0;
+  #movedAt = -Infinity;
 
   connectedCallback() {
+    for (const part of [this, find(document, 'main', HTMLElement)]) {
+      part.addEventListener('click', (event) => holdStray(event, this.#movedAt), { capture: true });
+    }
     for (const topic of /** @type {const} */ (['link', 'cluster', 'config', 'jobs', 'tick'])) {
       store.on(topic, () => this.#draw());
     }
@@ -185,6 +192,16 @@ class AlertBar extends HTMLElement {
       }
     }
     alerts.forEach((alert, i) => this.#put(alert, i));
+    const said = JSON.stringify(alerts);
+    if (this.#said !== said) {
+      this.#said = said;
+      // To ask for the height costs a layout.
+      const height = this.offsetHeight;
+      if (this.#height !== height) {
+        this.#height = height;
+        this.#movedAt = performance.now();
+      }
+    }
   }
 
   /**

@@ -6,6 +6,7 @@
 import { columns, sorts } from './job-columns.js';
 import { h, setAttribute, setText } from './dom.js';
 import { onPref, pref } from './prefs.js';
+import { holdStray } from './steady.js';
 import { store } from './store.js';
 
 // Rows made beyond what is in sight, so that scrolling shows no gaps.
@@ -98,6 +99,10 @@ export class JobTable extends HTMLElement {
   #rowHeight = 44;
   #moved = 0;
   #sortDue = false;
+  /** When the rows were put in order without having been asked to, and what it was before. */
+  #arrangedAt = -Infinity;
+  /** @type {Entry[]} */
+  #before = [];
   #drawing = false;
   #body = h('div', { class: 'rows', role: 'rowgroup' });
   #head = h('div', { class: 'head', role: 'row', 'aria-rowindex': '1' });
@@ -116,6 +121,7 @@ export class JobTable extends HTMLElement {
     this.#body.addEventListener('pointermove', () => {
       this.#moved = performance.now();
     }, { passive: true });
+    this.#body.addEventListener('click', (event) => this.#hold(event), { capture: true });
     this.#body.addEventListener('click', (event) => this.#click(event));
     this.#head.addEventListener('click', (event) => this.#sortClick(event));
     this.#grid.addEventListener('focus', () => {
@@ -253,7 +259,7 @@ export class JobTable extends HTMLElement {
   /** @param {Set<string>|null} changed */
   #changed(changed) {
     if (changed === null) {
-      this.#arrange();
+      this.#rearrange();
       return;
     }
     // The entries were replaced: the rows in sight take the new ones. Which jobs are
@@ -272,12 +278,19 @@ export class JobTable extends HTMLElement {
 
   #tick() {
     if (this.#sortDue && performance.now() - this.#moved > calm) {
-      this.#arrange();
+      this.#rearrange();
     }
     const now = store.now();
     for (const row of this.#rows) {
       row.tick(now);
     }
+  }
+
+  /** Arranges the rows although nobody asked for it. */
+  #rearrange() {
+    this.#before = this.shown;
+    this.#arrange();
+    this.#arrangedAt = performance.now();
   }
 
   /** Finds out which jobs are shown, and in which order. */
@@ -354,10 +367,23 @@ export class JobTable extends HTMLElement {
     setAttribute(view, 'aria-activedescendant', chosen?.element.id);
   }
 
+  /**
+   * Holds a click on a row that has just come to be where it is.
+   * @param {MouseEvent} event
+   */
+  #hold(event) {
+    const name = rowJob(event);
+    /** @param {Entry} entry */
+    const named = (entry) => entry.job.name === name;
+    if (this.#before.findIndex(named) !== this.shown.findIndex(named)) {
+      holdStray(event, this.#arrangedAt);
+    }
+  }
+
   /** @param {MouseEvent} event */
   #click(event) {
     const target = /** @type {Element} */ (event.target);
-    const name = /** @type {HTMLElement|null} */ (target.closest('.row'))?.dataset['job'];
+    const name = rowJob(event);
     if (name === undefined) {
       return;
     }
@@ -378,6 +404,11 @@ export class JobTable extends HTMLElement {
       /** @type {HTMLElement|null} */ (this.#head.querySelector(`[data-sort="${sort}"]`))?.focus();
     }
   }
+}
+
+/** The name of the job whose row was clicked. @param {MouseEvent} event */
+function rowJob(event) {
+  return /** @type {HTMLElement|null} */ (/** @type {Element} */ (event.target).closest('.row'))?.dataset['job'];
 }
 
 /**

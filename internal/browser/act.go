@@ -159,7 +159,8 @@ type spot struct {
 }
 
 // Click clicks into the middle of an element as soon as it can be seen, stands still and
-// nothing else lies over it.
+// nothing else lies over it. It clicks again until the element is reached: meanwhile it may
+// have moved after all.
 func (p *Page) Click(selector string) {
 	p.tb.Helper()
 	p.click("a click on "+selector, "one("+Quote(selector)+")")
@@ -183,14 +184,26 @@ func (p *Page) click(what, element string) {
 			if (!e) return {X: 0, Y: 0, Problem: 'it cannot be seen'};
 			e.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
 			const r = e.getBoundingClientRect(), X = r.x + r.width / 2, Y = r.y + r.height / 2, top = hit(X, Y);
+			window.reached = false;
+			e.addEventListener('click', () => { window.reached = true; }, {capture: true, once: true});
 			return {X, Y, Problem: top && inside(top, e) ? '' : 'over it lies ' + (top ? top.outerHTML.slice(0, 200) : 'the edge')};
 		})()`)
 		if err == nil && at.Problem == "" && at != before {
 			return false, nil // it may still move
 		}
-		return err == nil && at.Problem == "", err
+		if err != nil || at.Problem != "" {
+			return false, err
+		}
+		if err := p.try(chromedp.MouseClickXY(at.X, at.Y)); err != nil {
+			return false, err
+		}
+		reached, err := eval[bool](p, "window.reached !== false")
+		if err == nil && !reached {
+			at = spot{Problem: "the click did not reach it"}
+			return false, nil
+		}
+		return true, nil // or it leads to another page, which is loading
 	}, func() string { return fmt.Sprintf("%+v", at) })
-	p.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
 // Press presses keys one after the other on whatever has the focus. Those without a

@@ -176,3 +176,62 @@ func TestTail(t *testing.T) {
 	p.Gone(tail)
 	g.open(t)
 }
+
+// An alert moves the rows below it. A click in that moment was aimed at the row that had
+// been there, and must not start the job of the one that is there now.
+func TestMovedUnderThePointer(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	jobs := []testcluster.Job{
+		{Name: "fails", Schedule: never, Command: fmt.Sprintf("[ -e %s ]", g)},
+		{Name: "other", Schedule: never, Command: "true"},
+	}
+	n := alone(t, jobs...)
+	p := open(t, n, browser.Options{})
+	p.See(row("other"))
+	// The click comes as soon as the page has moved, before anybody could have seen it.
+	clickWhen := func(moved, target string, detail int) {
+		browser.Eval[bool](p, fmt.Sprintf(`(() => {
+			delete document.body.dataset.clicked;
+			new MutationObserver((_, watch) => {
+				if (%s) {
+					watch.disconnect();
+					one(%s).dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true, detail: %d}));
+					document.body.dataset.clicked = '%[3]d';
+				}
+			}).observe(document.body, {childList: true, attributes: true, subtree: true});
+			return true;
+		})()`, moved, browser.Quote(target), detail))
+	}
+	clicked := func(detail int) {
+		t.Helper()
+		p.Await("the click", fmt.Sprintf("document.body.dataset.clicked === '%d'", detail))
+	}
+	other := button(row("other"), "run-button")
+	seen := "one(" + browser.Quote(banner("failing")) + ")"
+	clickWhen(seen, other, 1)
+	command(t, n, "job", "run", "fails")
+	clicked(1)
+	p.SeeText(toast, "nothing was done")
+
+	// Keys act upon what has the focus, wherever it has moved.
+	g.open(t)
+	clickWhen("!"+seen, other, 0)
+	command(t, n, "job", "run", "fails")
+	clicked(0)
+	testcluster.Eventually(t, "the run by key", lastOutcome(n, "other", "success"))
+
+	// The same for rows that others have come between.
+	clickWhen("one("+browser.Quote(row("newer"))+")", other, 1)
+	n.WriteJobs(append([]testcluster.Job{{Name: "newer", Schedule: never, Command: "true"}}, jobs...)...)
+	n.Reload()
+	clicked(1)
+	p.Click(other) // as late as a person can click
+	testcluster.Eventually(t, "two runs, of which the second is the late click's", func() error {
+		runs, err := n.Client.Runs(t.Context(), "other")
+		if err == nil && len(runs.Runs) != 2 {
+			err = fmt.Errorf("%d runs", len(runs.Runs))
+		}
+		return err
+	})
+}
