@@ -159,8 +159,8 @@ type spot struct {
 }
 
 // Click clicks into the middle of an element as soon as it can be seen, stands still and
-// nothing else lies over it. It clicks again until the element is reached: meanwhile it may
-// have moved after all.
+// nothing else lies over it. It clicks again until the element is reached, or the one that
+// has been put in its place: meanwhile it may have moved after all.
 func (p *Page) Click(selector string) {
 	p.tb.Helper()
 	p.click("a click on "+selector, "one("+Quote(selector)+")")
@@ -185,7 +185,10 @@ func (p *Page) click(what, element string) {
 			e.scrollIntoView({block: 'nearest', inline: 'nearest', behavior: 'instant'});
 			const r = e.getBoundingClientRect(), X = r.x + r.width / 2, Y = r.y + r.height / 2, top = hit(X, Y);
 			window.reached = false;
-			e.addEventListener('click', () => { window.reached = true; }, {capture: true, once: true});
+			window.addEventListener('click', (event) => {
+				const now = `+element+`;
+				if (now && inside(event.composedPath()[0], now)) now.addEventListener('click', () => { window.reached = true; }, {capture: true, once: true});
+			}, {capture: true, once: true});
 			return {X, Y, Problem: top && inside(top, e) ? '' : 'over it lies ' + (top ? top.outerHTML.slice(0, 200) : 'the edge')};
 		})()`)
 		if err == nil && at.Problem == "" && at != before {

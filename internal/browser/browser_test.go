@@ -101,6 +101,30 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// An element that is replaced under the pointer was clicked if its successor was; one that
+// the page kept the click from was not.
+func TestClickOnWhatIsReplaced(t *testing.T) {
+	url := serve(t, map[string]string{
+		"/": head + `<script src="page.js" defer></script></head><body><main><button>Go</button></main><output></output></body>`,
+		"/page.js": `
+			const out = document.querySelector('output');
+			let [clicks, held] = [0, 0];
+			const put = () => {
+				const fresh = document.createElement('button');
+				fresh.textContent = 'Go';
+				fresh.addEventListener('click', () => { out.textContent = ++clicks + ' clicks, ' + held + ' held'; });
+				fresh.scrollIntoView = () => setTimeout(put); // right after it was looked at
+				document.querySelector('button').replaceWith(fresh);
+			};
+			put();
+			document.querySelector('main').addEventListener('click', (e) => { if (held < 2) { held++; e.stopPropagation(); } }, {capture: true});`,
+	})
+	p := Open(t, Options{})
+	p.Visit(url)
+	p.Click("button")
+	p.SeeText("output", "1 clicks, 2 held")
+}
+
 // recorder is a test that only notes how it ended.
 type recorder struct {
 	testing.TB
