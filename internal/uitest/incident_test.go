@@ -75,7 +75,7 @@ func TestAcknowledge(t *testing.T) {
 		testcluster.Job{Name: "first", Schedule: never, Command: "true"},
 		testcluster.Job{Name: "second", Schedule: never, Command: "exit 2"})
 	n.Reload()
-	p.SeeText(toast, "second") // the page still is the same one
+	p.SeeText(row("first"), "true") // its command
 	p.Click(button(row("first"), "run-button"))
 	testcluster.Eventually(t, "the end", lastOutcome(n, "first", "success"))
 	p.SeeText(row("first"), "ok")

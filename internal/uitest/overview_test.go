@@ -129,6 +129,7 @@ func TestWallboard(t *testing.T) {
 
 	n.WriteJobs(testcluster.Job{Name: "worse", Schedule: never, Command: "true"})
 	n.Reload()
+	p.Await("the new jobs", "all('.wall-tile').length === 1")
 	command(t, n, "job", "run", "worse")
 	p.SeeText(wall, "All clear")
 
