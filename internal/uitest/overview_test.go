@@ -34,7 +34,7 @@ func TestHeatMap(t *testing.T) {
 	p.Visit(n.API() + "/#timeline/outcomes")
 	heat := browser.TestID("heat-map")
 	p.SeeText(heat, "mixed", "good", "UTC", "now")
-	// Just after the hour the runs may be in the cell before.
+	// Cells are counted back from now: no full hour comes between the runs of some seconds.
 	cells := func(job string) string {
 		return fmt.Sprintf("all(%s).map((e) => e.classList[1] + ' ' + e.dataset.runs).join()", browser.Quote(heat+` [data-job="`+job+`"] .heat`))
 	}
