@@ -91,8 +91,8 @@ func TestManualStart(t *testing.T) {
 	t.Parallel()
 	c := testcluster.New(t, testcluster.Options{Jobs: func(j testcluster.Journal) []testcluster.Job {
 		return []testcluster.Job{
-			{Name: "by-hand", Schedule: "@yearly", Policy: "Leader", Command: j.Write() + "; exec sleep 300"},
-			{Name: "off", Schedule: "@yearly", Command: "true", More: "enabled: false"},
+			{Name: "by-hand", Schedule: byHand, Policy: "Leader", Command: j.Write() + "; exec sleep 300"},
+			{Name: "off", Schedule: byHand, Command: "true", More: "enabled: false"},
 		}
 	}})
 	follower := c.Nodes[1]
