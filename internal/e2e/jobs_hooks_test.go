@@ -113,8 +113,8 @@ func TestFrozenAgent(t *testing.T) {
 	}})
 	a.begin()
 	a.awaitRuns("patient", 2)
-	frozen := testcluster.NextSecond()
 	a.Pause()
+	frozen := testcluster.NextSecond()
 	<-time.After(time.Until(frozen.Add(3500 * time.Millisecond))) // what the test is about
 	a.Resume()
 	testcluster.Eventually(t, "the firings after the freeze", func() error {

@@ -51,9 +51,13 @@ func testRestartedVoters(t *testing.T, durable bool, one, end, both string) {
 		if left := time.Until(firing); left > 2*time.Second || left < time.Second/2 {
 			return fmt.Errorf("%v to go", left)
 		}
+		asking.Pause()
+		if late := time.Since(firing); late > 0 {
+			asking.Resume()
+			return fmt.Errorf("%v too late", late)
+		}
 		return nil
 	})
-	asking.Pause()
 	testcluster.Eventually(t, "the firing", c.Journal.RanOn(leaderJob, claimant.NodeName, firing))
 	claimant.Kill()
 	voter.Kill()
