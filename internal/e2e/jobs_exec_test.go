@@ -42,7 +42,7 @@ func TestJobLeavesAHelperBehind(t *testing.T) {
 }
 
 // A time limit ends the whole tree, also what ignores SIGTERM, and the next run is free
-// to start.
+// to start. It leaves the tree the time to grow.
 func TestJobOverItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,10 +54,10 @@ sleep 612 & echo $! >> `+pids+`
 wait
 `, 0o755)
 	a := startAlone(t, testcluster.Job{Name: "tree", Schedule: byHand, Command: tree,
-		More: captured + "executionTimeout: 1\nkillTimeout: 1\nconcurrencyPolicy: Forbid\n"})
+		More: captured + "executionTimeout: 4\nkillTimeout: 1\nconcurrencyPolicy: Forbid\n"})
 	for n := range 2 {
 		r := a.run("tree")
-		if r.Outcome != api.OutcomeFailure || exitCode(r) != "-100" || len(r.Notes) == 0 || r.Notes[0] != "ended by its executionTimeout of 1s" {
+		if r.Outcome != api.OutcomeFailure || exitCode(r) != "-100" || len(r.Notes) == 0 || r.Notes[0] != "ended by its executionTimeout of 4s" {
 			t.Errorf("the run: %+v", r)
 		}
 		data, err := os.ReadFile(pids)

@@ -30,7 +30,13 @@ func TestHistoryOfAKilledAgent(t *testing.T) {
 		t.Errorf("what the run used: %+v", before)
 	}
 	a.launch("long")
-	testcluster.Eventually(t, "the long job", func() error { _, err := os.Stat(pid); return err })
+	testcluster.Eventually(t, "the long job", func() error {
+		process, err := os.ReadFile(pid)
+		if err == nil && !strings.HasSuffix(string(process), "\n") {
+			err = errors.New("it is about to say who it is")
+		}
+		return err
+	})
 	// Writes wait for a moment to be written together. A pause is written at once, and
 	// with it what came before.
 	if _, err := a.Client.Pause(a.context(), "talks", api.PauseRequest{}); err != nil {
