@@ -5,8 +5,9 @@
 /** @import {Column} from './job-columns.js' */
 import { columns, sorts } from './job-columns.js';
 import { h, setAttribute, setText } from './dom.js';
+import { Places } from './places.js';
 import { onPref, pref } from './prefs.js';
-import { holdStray } from './steady.js';
+import { holdStray, reaction } from './steady.js';
 import { store } from './store.js';
 
 // Rows made beyond what is in sight, so that scrolling shows no gaps.
@@ -99,10 +100,8 @@ export class JobTable extends HTMLElement {
   #rowHeight = 44;
   #moved = 0;
   #sortDue = false;
-  /** When the rows were put in order without having been asked to, and what it was before. */
-  #arrangedAt = -Infinity;
-  /** @type {Entry[]} */
-  #before = [];
+  /** Which rows came to be elsewhere without having been asked to. */
+  #places = new Places(reaction);
   #drawing = false;
   #body = h('div', { class: 'rows', role: 'rowgroup' });
   #head = h('div', { class: 'head', role: 'row', 'aria-rowindex': '1' });
@@ -288,9 +287,9 @@ export class JobTable extends HTMLElement {
 
   /** Arranges the rows although nobody asked for it. */
   #rearrange() {
-    this.#before = this.shown;
+    const before = names(this.shown);
     this.#arrange();
-    this.#arrangedAt = performance.now();
+    this.#places.arranged(before, names(this.shown), performance.now());
   }
 
   /** Finds out which jobs are shown, and in which order. */
@@ -372,12 +371,7 @@ export class JobTable extends HTMLElement {
    * @param {MouseEvent} event
    */
   #hold(event) {
-    const name = rowJob(event);
-    /** @param {Entry} entry */
-    const named = (entry) => entry.job.name === name;
-    if (this.#before.findIndex(named) !== this.shown.findIndex(named)) {
-      holdStray(event, this.#arrangedAt);
-    }
+    holdStray(event, this.#places.movedAt(rowJob(event) ?? ''));
   }
 
   /** @param {MouseEvent} event */
@@ -405,6 +399,9 @@ export class JobTable extends HTMLElement {
     }
   }
 }
+
+/** @param {Entry[]} entries */
+const names = (entries) => entries.map((entry) => entry.job.name);
 
 /** The name of the job whose row was clicked. @param {MouseEvent} event */
 function rowJob(event) {

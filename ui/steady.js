@@ -4,7 +4,7 @@
 import { toast } from './toasts.js';
 
 /** How long, in milliseconds, a person takes to see that something moved and to stop the hand. */
-const reaction = 400;
+export const reaction = 400;
 
 /**
  * Stops a click that cannot have been meant for what is there since a moment. Keys are let
