@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type testAgent struct {
 	socket string
 	log    *lockedBuffer
 	client *api.Client
+	begun  atomic.Int64 // event streams
 }
 
 // lockedBuffer is a log that is read while it is written.

@@ -60,10 +60,11 @@ func (f eventFilter) wants(t *told) bool {
 	return (f.job == "" || f.job == t.job) && (f.kinds == nil || f.kinds[t.kind])
 }
 
-// follow sends what a reader gets of its feed until it goes away, and returns why. What
-// is sent in place of what is lost says how many, 0 if nobody knows: so it begins if known
-// is false.
+// follow begins the stream and sends what a reader gets of its feed until it goes away, and
+// returns why. What is sent in place of what is lost says how many, 0 if nobody knows: so
+// it begins if known is false.
 func (s *eventStream) follow(reader *feedReader, known bool, inPlace func(lost int) told) error {
+	s.begin()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	sent := time.Now()

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yacron2/yacron2/api"
 )
@@ -23,19 +25,20 @@ type follower struct {
 	cancel context.CancelFunc
 }
 
-// follow opens a stream and returns when the agent has it.
+// follow opens a stream and returns when it has begun: a stream that only has its place
+// may miss what happens now.
 func (a *testAgent) follow(filter api.EventFilter) *follower {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(a.t.Context())
 	f := &follower{events: make(chan api.Event, 1000), ended: make(chan error, 1), cancel: cancel}
-	before := a.slotsOpen()
+	before := a.begun.Load()
 	go func() {
 		f.ended <- a.client.Events(ctx, filter, func(e api.Event) error {
 			f.events <- e
 			return nil
 		})
 	}()
-	eventually(a.t, "the stream is open", func() bool { return a.slotsOpen() > before })
+	eventually(a.t, "the stream has begun", func() bool { return a.begun.Load() > before })
 	a.t.Cleanup(func() {
 		cancel()
 		<-f.ended
@@ -235,8 +238,56 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// headed is an answer that does something when its head is sent, and tells what follows.
+type headed struct {
+	*httptest.ResponseRecorder
+	do   func()
+	told chan string
+}
+
+func (w *headed) WriteHeader(status int) {
+	w.ResponseRecorder.WriteHeader(status)
+	w.do()
+}
+
+func (w *headed) Write(p []byte) (int, error) {
+	w.told <- string(p)
+	return len(p), nil
+}
+
+// Whoever has the head of a stream may cause something at once: that is told.
+func TestStreamsMissNothingAfterTheirHeads(t *testing.T) {
+	a := startAgent(t, strings.ReplaceAll(someJobs, "@reboot", "@yearly"), "")
+	for path, do := range map[string]func(){
+		"/events": func() {
+			a.happenings.list.add(told{kind: api.EventRole, wire: &wireValue{value: api.Event{Kind: api.EventRole, At: api.At(time.Now()), Node: "at-the-head"}}})
+		},
+		"/monitor": func() { a.logs.root.Info("at-the-head") },
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		w := &headed{httptest.NewRecorder(), do, make(chan string, 10)}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+			r.Host = "localhost"
+			a.web.guard.Load().ServeHTTP(w, r)
+		}()
+		select {
+		case text := <-w.told:
+			if !strings.Contains(text, "at-the-head") {
+				t.Errorf("%s tells %q", path, text)
+			}
+		case <-ended:
+			t.Errorf("%s has ended: %d", path, w.Code)
+		}
+		leave()
+		<-ended
+	}
+}
+
 func TestEventStreamOnTheWire(t *testing.T) {
-	a := startAgent(t, someJobs, "  headers: {X-Extra: yes, cache-control: no-store, Content-Type: text/evil}\n")
+	a := startAgent(t, strings.ReplaceAll(someJobs, "@reboot", "@yearly"), "  headers: {X-Extra: yes, cache-control: no-store, Content-Type: text/evil}\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	resp := a.open(ctx, "/events")

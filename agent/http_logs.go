@@ -37,6 +37,7 @@ func (a *httpAPI) logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.close()
+	s.begin()
 	after := r.Header.Get("Last-Event-ID")
 	var err error
 	if log, id, ok := a.dispatcher.Logs(name); ok {

@@ -49,8 +49,8 @@ type eventStream struct {
 	buf   bytes.Buffer
 }
 
-// stream answers with the head of an event stream, which the caller must close. It
-// returns nil if that is all: after a HEAD, or an answer that there are too many.
+// stream prepares an event stream, which the caller must begin and close. It returns nil
+// if the answer is given: after a HEAD, or if there are too many.
 func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 	if !a.slots.take() {
 		w.Header().Set("Retry-After", "30")
@@ -81,13 +81,19 @@ func (a *httpAPI) stream(w http.ResponseWriter, r *http.Request) *eventStream {
 		h.Set(header.Name, header.Value)
 	}
 	h.Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
-	_ = s.ctrl.Flush()
 	if r.Method == http.MethodHead {
+		s.begin()
 		s.close()
 		return nil
 	}
 	return s
+}
+
+// begin sends the head. Whoever has it may cause at once what the stream is to tell: what
+// the stream reads must know its place before.
+func (s *eventStream) begin() {
+	s.w.WriteHeader(http.StatusOK)
+	_ = s.ctrl.Flush()
 }
 
 // add puts an event into the buffer. Readers that were cut off go on after its id; ""

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -278,11 +279,12 @@ func fits(keyword string, want any, text string) bool {
 	return utf8.RuneCountInString(text) <= want.(int)
 }
 
-// conforming holds every answer of a handler to the description.
-func conforming(t testing.TB, next http.Handler) http.Handler {
+// conforming holds every answer of a handler to the description, and counts the streams
+// that have begun.
+func conforming(t testing.TB, next http.Handler, begun *atomic.Int64) http.Handler {
 	c := theContract(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		watched := &watchedAnswer{ResponseWriter: w, status: http.StatusOK}
+		watched := &watchedAnswer{ResponseWriter: w, status: http.StatusOK, begun: begun}
 		method, path := r.Method, r.URL.EscapedPath()
 		next.ServeHTTP(watched, r)
 		if r.Context().Err() != nil && len(w.Header()) == 0 {
@@ -299,6 +301,7 @@ type watchedAnswer struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer
+	begun  *atomic.Int64
 }
 
 func (w *watchedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -306,6 +309,9 @@ func (w *watchedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *watchedAnswer) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
+	if w.Header().Get("Content-Type") == "text/event-stream" {
+		w.begun.Add(1)
+	}
 }
 
 func (w *watchedAnswer) Write(p []byte) (int, error) {
@@ -318,7 +324,7 @@ func (w *watchedAnswer) Write(p []byte) (int, error) {
 
 // watch holds every answer of the agent to the description from now on.
 func (a *testAgent) watch() {
-	a.web.api = conforming(a.t, a.web.api)
+	a.web.api = conforming(a.t, a.web.api, &a.begun)
 	g := *a.web.guard.Load()
 	g.next = a.web.api
 	a.web.guard.Store(&g)
