@@ -344,14 +344,16 @@ func (x *contractRun) whileStopping() {
 	t := x.t
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	makeFIFO(t, pipe)
-	a := startAgent(t, "jobs:\n  - name: long\n    command: read x < "+pipe+"\n    schedule: '@yearly'\n", "")
+	// Of the other one as many may start as come before the stop: they end by themselves.
+	a := startAgent(t, "jobs:\n  - name: long\n    command: read x < "+pipe+"\n    schedule: '@yearly'\n"+
+		"  - name: other\n    command: 'true'\n    schedule: '@yearly'\n", "")
 	if err := a.client.Start(t.Context(), "long"); err != nil {
 		t.Fatal(err)
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- a.Stop(context.Background()) }()
 	transport := a.transport()
-	for _, route := range []string{"GET /ready", "POST /jobs/long/start", "POST /reload"} {
+	for _, route := range []string{"GET /ready", "POST /jobs/other/start", "POST /reload"} {
 		method, path, _ := strings.Cut(route, " ")
 		eventually(t, route+" is refused", func() bool {
 			got := x.exchange(transport, method, path, nil, "")

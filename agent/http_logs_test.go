@@ -258,11 +258,14 @@ jobs:
 		lines, end := soFar()
 		return len(lines) == 3 && end == (api.LogEnd{})
 	})
-	// The end tells which run it was, also of one without a line.
-	job, err := a.client.Job(t.Context(), "talker")
-	if err != nil || job.LastRun == nil {
-		t.Fatal(job, err)
-	}
+	// The end tells which run it was, also of one without a line. What it printed has ended
+	// before it is recorded.
+	var job api.Job
+	eventually(t, "the run is recorded", func() bool {
+		var err error
+		job, err = a.client.Job(t.Context(), "talker")
+		return err == nil && job.LastRun != nil
+	})
 	if _, body := a.request("GET", "/jobs/talker/logs", nil); !strings.HasSuffix(body, "id: "+job.LastRun.ID+"-3\nevent: end\ndata: {}\n\n") {
 		t.Errorf("the stream ends with %q", body)
 	}
