@@ -34,9 +34,13 @@ func TestClocksOfPeers(t *testing.T) {
 		t.Fatalf("no peer %s in %+v", node, cluster.Peers)
 		return api.Peer{}
 	}
+	// What a busy machine measures is less exact, and says so.
+	about := func(c *api.Clock, seconds float64) bool {
+		return c != nil && c.Ahead-seconds <= c.Within && seconds-c.Ahead <= c.Within
+	}
 	near := func(node string, seconds float64) bool {
 		c := peer(node).Clock
-		return c != nil && c.Ahead-seconds <= c.Within && seconds-c.Ahead <= c.Within && c.Within < 1
+		return about(c, seconds) && c.Within < 1
 	}
 	logged := func(text string) bool {
 		for line := range strings.Lines(a.log.String()) {
@@ -53,10 +57,11 @@ func TestClocksOfPeers(t *testing.T) {
 	f := a.follow(api.EventFilter{Kinds: []string{api.EventMember}})
 	ahead.Store(int64(time.Minute))
 	e := a.await(f, api.EventMember)
-	if m := e.Member; m.Host != host || m.Status != api.PeerAgreed || m.Clock == nil || !m.Clock.Excessive || m.Clock.Ahead < 59 || m.Clock.Ahead > 61 {
+	if m := e.Member; m.Host != host || m.Status != api.PeerAgreed || !about(m.Clock, 60) || !m.Clock.Excessive {
 		t.Errorf("event: %+v, clock %+v", m, m.Clock)
 	}
-	if !near("node-b", 60) || !peer("node-b").Clock.Excessive || peer("node-c").Clock.Excessive {
+	eventually(t, "the clock is known as exactly as before", func() bool { return near("node-b", 60) })
+	if !peer("node-b").Clock.Excessive || peer("node-c").Clock.Excessive {
 		t.Errorf("clocks: %+v, %+v", peer("node-b").Clock, peer("node-c").Clock)
 	}
 	if skew := a.scrape().number(t, series); skew < 59 || skew > 61 {

@@ -37,9 +37,13 @@ func TestSeriesAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "they have ended", func() bool {
+	eventually(t, "they have ended, and the clocks are compared", func() bool {
 		p := a.scrape()
-		return p[`yacron2_job_last_success_timestamp_seconds{job_name="zeta"}`] != "" && p[`yacron2_job_last_failure_timestamp_seconds{job_name="alpha"}`] != ""
+		compared := false
+		for series := range p {
+			compared = compared || strings.HasPrefix(series, "yacron2_cluster_peer_clock_skew_seconds{")
+		}
+		return compared && p[`yacron2_job_last_success_timestamp_seconds{job_name="zeta"}`] != "" && p[`yacron2_job_last_failure_timestamp_seconds{job_name="alpha"}`] != ""
 	})
 	_, text := a.request("GET", "/metrics", nil)
 	shown := map[string]bool{ // and those that are not there before something happens
