@@ -38,7 +38,8 @@ func startMembers(t *testing.T, n int, jobs string) []*member {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members := make([]*member, n)
+	// All are held until each has its own: nobody is given one twice.
+	members, held := make([]*member, n), make([]net.Listener, n)
 	for i := range members {
 		m := &member{t: t, dir: t.TempDir(), tls: t.TempDir(), name: string(rune('a' + i)), log: &lockedBuffer{},
 			keys: map[string]string{"electLeader": "true"}}
@@ -47,12 +48,14 @@ func startMembers(t *testing.T, n int, jobs string) []*member {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.listen = l.Addr().String()
+		held[i], m.listen = l, l.Addr().String()
+		m.issue(ca, "node")
+		members[i] = m
+	}
+	for _, l := range held {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		m.issue(ca, "node")
-		members[i] = m
 	}
 	for _, m := range members {
 		for _, other := range members {
