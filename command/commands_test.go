@@ -95,7 +95,7 @@ var asking = [][]string{
 func TestNoAgent(t *testing.T) {
 	for _, args := range asking {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			address := nobody(t)
+			address := nobody
 			run(t, map[string]string{envAddress: address}, args...).
 				expect(t, exitFailed, nil, []string{"error: no agent answers at " + address + ": ", "refused", "is it running? set -address or " + envAddress})
 
@@ -136,7 +136,7 @@ func TestToken(t *testing.T) {
 
 // An option wins over its variable, and an empty option over a set variable.
 func TestPrecedence(t *testing.T) {
-	good, bad := serveCluster(t, threeNodes()), nobody(t)
+	good, bad := serveCluster(t, threeNodes()), nobody
 	env := map[string]string{envAddress: bad}
 	run(t, env, "leader", "-address", good).expect(t, exitOK, []string{"yacron-a"}, nil)
 	env[envAddress] = good

@@ -126,10 +126,6 @@ func serveCluster(t *testing.T, c api.Cluster) string {
 	return serve(t, map[string]any{"/cluster": c})
 }
 
-// nobody returns an address at which nothing listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	return server.URL
-}
+// nobody is an address at which nothing listens: its port is that of a service that nobody
+// runs, where one that was free a moment ago may be taken.
+const nobody = "http://127.0.0.1:1"

@@ -125,6 +125,6 @@ func TestMonitorMisuse(t *testing.T) {
 	} {
 		run(t, nil, append([]string{"monitor"}, tt.args...)...).expect(t, exitMisuse, nil, []string{tt.text})
 	}
-	address := nobody(t)
+	address := nobody
 	run(t, nil, "monitor", "-address="+address).expect(t, exitFailed, nil, []string{"no agent answers at " + address, "is it running? set -address"})
 }

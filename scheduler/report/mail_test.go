@@ -4,7 +4,6 @@ import (
 	"io"
 	"mime"
 	"mime/quotedprintable"
-	"net"
 	"net/mail"
 	"slices"
 	"strings"
@@ -233,14 +232,8 @@ func TestMailServersThatFail(t *testing.T) {
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
 		b := newBench(t, Config{})
-		b.send(&Hooks{Mail: mailTo(port)}, failed("j"))
+		b.send(&Hooks{Mail: mailTo(closedPort)}, failed("j"))
 		b.wantFailure(t, "refused", "attempts=3")
 	})
 	t.Run("busy", func(t *testing.T) {

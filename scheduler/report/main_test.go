@@ -23,6 +23,10 @@ import (
 // waitLimit is how long tests wait for what must happen.
 const waitLimit = 30 * time.Second
 
+// closedPort is that of a service that nobody runs: one that was free a moment ago may be
+// taken.
+const closedPort = 1
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // logBuffer is a log that tests read while it is written.
