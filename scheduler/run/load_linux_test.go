@@ -186,7 +186,7 @@ func TestBlockedOutputDoesNotHoldUpTheEnd(t *testing.T) {
 	defer w.Close()
 	spec := shell("yes | head -c 300000")
 	spec.Stdout = w
-	spec.ExecutionTimeout = 500 * time.Millisecond
+	spec.ExecutionTimeout = 3 * time.Second // enough for the pipe to be full
 	p := Start(spec)
 	res := finish(t, p)
 	if res.ExitCode != ExitTimeout || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "did not take it") {

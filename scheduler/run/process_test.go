@@ -186,8 +186,9 @@ func TestWorkingDirectory(t *testing.T) {
 }
 
 func TestExecutionTimeout(t *testing.T) {
+	t.Parallel()
 	spec := shell("echo begun; sleep 600 & sleep 600")
-	spec.ExecutionTimeout = 300 * time.Millisecond
+	spec.ExecutionTimeout = 5 * time.Second // enough for the shell to begin
 	p := Start(spec)
 	r := finish(t, p)
 	if r.ExitCode != ExitTimeout || !r.TimedOut || r.Cancelled {
