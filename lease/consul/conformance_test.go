@@ -84,7 +84,8 @@ func TestConformanceOnDouble(t *testing.T) {
 	for name, o := range doubles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			leasetest.Run(t, newDouble(t, o).setup)
+			d := newDouble(t, o)
+			leasetest.Run(t, d.setup, d.setup)
 		})
 	}
 }
@@ -186,7 +187,7 @@ func (r *remote) setup(t *testing.T) *leasetest.Setup {
 // Whoever has a Consul runs the whole suite on it.
 func TestOnRealConsul(t *testing.T) {
 	r := theirs(t)
-	t.Run("conformance", func(t *testing.T) { leasetest.Run(t, r.setup) })
+	t.Run("conformance", func(t *testing.T) { leasetest.Run(t, r.setup, r.setup) })
 	t.Run("managers", func(t *testing.T) { leasetest.RunManagers(t, r.setup) })
 	t.Run("faults", func(t *testing.T) { leasetest.RunFaults(t, r.setup) })
 }

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEtcd(t, o)
-			leasetest.Run(t, e.setup)
+			leasetest.Run(t, e.setup, func(*testing.T) *leasetest.Setup { return e.record(patient) })
 		})
 	}
 }

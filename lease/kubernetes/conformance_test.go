@@ -28,7 +28,8 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			leasetest.Run(t, func(t *testing.T) *leasetest.Setup { return newRecordFor(t, server, rules).setup() })
+			setup := func(t *testing.T) *leasetest.Setup { return newRecordFor(t, server, rules).setup() }
+			leasetest.Run(t, setup, setup)
 		})
 	}
 }
