@@ -188,15 +188,16 @@ func TestDamagedClaims(t *testing.T) {
 		t.Errorf("asking for damaged claims: %v", err)
 	}
 	must(t, "another process's claim, before it was damaged", a.claim(hold, "other", second(-4)), election.Denied)
-	if table, err := claimsOf(r.stored(t)); err != nil || table.floor < instantOf(second(0)) {
-		t.Errorf("then the claims are %+v, %v", table, err)
+	table, err := claimsOf(r.stored(t))
+	if err != nil || table.floor < instantOf(second(0)) {
+		t.Fatalf("then the claims are %+v, %v", table, err)
 	}
-	must(t, "a claim after", a.claim(hold, "other", second(10)), election.Granted)
+	must(t, "a claim after", a.claim(hold, "other", (table.floor+1).time()), election.Granted)
 
 	// Another version's record is not touched.
 	const newer = "AgAAAAAA"
 	r.edit(t, func(l *coordination.Lease) { l.Annotations[claimsKey] = newer })
-	if _, _, err := a.Claim(a.ctx(), hold, []election.Firing{{Job: "other", At: second(20)}}, nil); err == nil || !strings.Contains(err.Error(), "another version") {
+	if _, _, err := a.Claim(a.ctx(), hold, []election.Firing{{Job: "other", At: (table.floor + 2).time()}}, nil); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("claiming in another version's record: %v", err)
 	}
 	if _, err := a.Renew(a.ctx(), hold); err != nil {
@@ -300,10 +301,7 @@ func TestVersionsThatAreNoNumbers(t *testing.T) {
 func TestEverythingAtOnce(t *testing.T) {
 	second := from(time.Now())
 	r := newRecord(t, kube.Get(t))
-	patient := func(c *Config) {
-		c.Duration, c.RenewDeadline, c.RetryPeriod = 60*time.Second, 30*time.Second, 2*time.Second
-	}
-	a, b := r.connect(t, "node-a", patient), r.connect(t, "node-b", patient)
+	a, b := r.connect(t, "node-a", longTimes), r.connect(t, "node-b", longTimes)
 	hold := a.acquire()
 	a.proxy.SetFault(realstore.Conflicts(3))
 	errs := make(chan error)

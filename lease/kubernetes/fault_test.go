@@ -26,7 +26,7 @@ func (n *node) asked(method string, call func()) int {
 
 func TestConflictIsRetriedInTheSameCall(t *testing.T) {
 	r := newRecord(t, kube.Get(t))
-	n := r.connect(t, "node-a", nil)
+	n := r.connect(t, "node-a", longTimes) // writes are counted
 	hold := n.acquire()
 	if puts := n.asked(http.MethodPut, func() {
 		if _, err := n.Renew(n.ctx(), hold); err != nil {
@@ -121,9 +121,14 @@ func TestAcquisitionsThatMeetAConflict(t *testing.T) {
 func TestStalledServer(t *testing.T) {
 	due := from(time.Now())(0)
 	r := newRecord(t, kube.Get(t))
-	n := r.connect(t, "node-a", nil)
+	n := r.connect(t, "node-a", longTimes)
 	hold := n.acquire()
-	n.proxy.SetFault(realstore.Stall(time.Hour))
+	var limit *expiring
+	stall := realstore.Stall(time.Hour)
+	n.proxy.SetFault(func(w http.ResponseWriter, q *http.Request) bool {
+		limit.end()
+		return stall(w, q)
+	})
 	calls := map[string]func(context.Context) error{
 		"read":  func(ctx context.Context) error { _, err := n.Read(ctx); return err },
 		"renew": func(ctx context.Context) error { _, err := n.Renew(ctx, hold); return err },
@@ -135,7 +140,8 @@ func TestStalledServer(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		err := call(limited(t, 300*time.Millisecond))
+		limit = newExpiring(t)
+		err := call(limit)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not answer within") {
 			t.Errorf("%s of a server that stalls: %v", name, err)
 		}
@@ -177,7 +183,8 @@ func TestRenewalIsNotHeldUpByAClaim(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := n.Renew(limited(t, shortDeadline), hold); err != nil {
+	// Long before the claim is given up, which has twice as long.
+	if _, err := n.Renew(limited(t, 10*time.Second), hold); err != nil {
 		t.Errorf("renewing behind a claim that hangs: %v", err)
 	}
 	if err := <-claimed; err != nil {
@@ -189,19 +196,19 @@ func TestRenewalIsNotHeldUpByAClaim(t *testing.T) {
 // time for it.
 func TestRetryAfterIsRespected(t *testing.T) {
 	r := newRecord(t, kube.Get(t))
-	n := r.connect(t, "node-a", nil)
+	n := r.connect(t, "node-a", longTimes)
 	hold := n.acquire()
 	busy := true
 	n.proxy.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
 		if busy {
 			busy = false
-			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Retry-After", "30")
 			http.Error(w, `{"kind":"Status","status":"Failure","message":"too many","reason":"TooManyRequests","code":429}`, http.StatusTooManyRequests)
 			return true
 		}
 		return false
 	})
-	if _, err := n.Renew(n.ctx(), hold); err == nil || !strings.Contains(err.Error(), "asks to wait 1s: too many") {
+	if _, err := n.Renew(n.ctx(), hold); err == nil || !strings.Contains(err.Error(), "asks to wait 30s: too many") {
 		t.Errorf("the refusal: %v", err)
 	}
 	if sent := n.asked(http.MethodGet, func() {
@@ -212,6 +219,9 @@ func TestRetryAfterIsRespected(t *testing.T) {
 	}); sent != 0 {
 		t.Error("it was sent all the same")
 	}
+	n.mu.Lock()
+	n.resume = time.Now().Add(time.Second) // 30 s are long enough to be seen, and too long to wait for
+	n.mu.Unlock()
 	if _, err := n.Renew(n.ctx(), hold); err != nil {
 		t.Errorf("renewing after the pause: %v", err)
 	}

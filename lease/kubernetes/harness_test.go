@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,12 +52,43 @@ func (r *record) connect(t *testing.T, name string, adapt func(*Config)) *node {
 	return &node{Store: store, t: t, proxy: proxy}
 }
 
+// longTimes leaves one try of a write the time that a busy machine takes for it: a try that
+// takes too long is followed by another one.
+func longTimes(c *Config) {
+	c.Duration, c.RenewDeadline, c.RetryPeriod = 60*time.Second, 30*time.Second, 2*time.Second
+}
+
 // limited returns a context for one call.
 func limited(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// expiring is a context whose time is over when somebody says so.
+type expiring struct {
+	context.Context
+	over chan struct{}
+	once sync.Once
+}
+
+func newExpiring(t *testing.T) *expiring {
+	t.Helper()
+	e := &expiring{Context: t.Context(), over: make(chan struct{})}
+	t.Cleanup(e.end)
+	return e
+}
+
+func (e *expiring) end()                  { e.once.Do(func() { close(e.over) }) }
+func (e *expiring) Done() <-chan struct{} { return e.over }
+func (e *expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 func (n *node) ctx() context.Context { return limited(n.t, 20*time.Second) }
