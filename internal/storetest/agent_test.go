@@ -19,7 +19,7 @@ func TestLeaderGoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onEach(t, false, func(t *testing.T, build maker) {
-				w := build(t, fastest, ticks)
+				w := build(t, steady, ticks)
 				w.Start()
 				for range 2 {
 					leader := w.awaitLeader(t, w.Nodes...)

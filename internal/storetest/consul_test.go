@@ -1,9 +1,9 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/yacron2/yacron2/internal/consuldouble"
 	"github.com/yacron2/yacron2/internal/realstore"
@@ -53,9 +53,9 @@ func TestLeaderOnDoubleOfConsul(t *testing.T) {
 	w.awaitLeader(t, w.Nodes...)
 
 	second := d.Holder(consulKey)
-	outage(d, 4*time.Second)
+	outage(t, d)
 	if now := w.awaitLeader(t, w.Nodes...); now != next || d.Holder(consulKey) != second {
-		t.Errorf("4 s without Consul's leader moved the lead from %s to %s", next.NodeName, now.NodeName)
+		t.Errorf("a renewal without Consul's leader moved the lead from %s to %s", next.NodeName, now.NodeName)
 	}
 	w.awaitRuns(t, leaderJob, next)
 
@@ -81,9 +81,18 @@ func TestLeaderOnDoubleOfConsul(t *testing.T) {
 	w.check(t)
 }
 
-// outage leaves Consul without a leader for a while.
-func outage(d *consuldouble.Server, last time.Duration) {
+// outage leaves Consul without a leader until it has refused to renew a session. That one
+// has half of its time left then.
+func outage(t *testing.T, d *consuldouble.Server) {
+	t.Helper()
 	d.SetLeader(false)
-	<-time.After(last)
-	d.SetLeader(true)
+	defer d.SetLeader(true)
+	renewals := func() int { return d.Requests()["PUT session"] }
+	before := renewals()
+	testcluster.Eventually(t, "a renewal is refused", func() error {
+		if renewals() == before {
+			return errors.New("nobody has asked for one")
+		}
+		return nil
+	})
 }

@@ -28,6 +28,9 @@ type speed string
 const (
 	byDefault speed = "default"
 	fastest   speed = "fastest" // as short as a configuration may say
+	// steady leaves a busy machine the time for several renewals, for tests in which
+	// leadership must stay.
+	steady speed = "steady"
 )
 
 // The jobs: both are due at each second and write what they ran.
@@ -79,8 +82,11 @@ func onEtcd(tb testing.TB, s speed, jobs func(testcluster.Journal) []testcluster
 			urls = append(urls, link.URL())
 		}
 		lines := "backend: etcd\netcd:\n  endpoints: [" + strings.Join(urls, ", ") + "]\n"
-		if s == fastest {
+		switch s {
+		case fastest:
 			lines += "  ttl: 3\n"
+		case steady:
+			lines += "  ttl: 9\n"
 		}
 		return lines
 	}})
@@ -118,8 +124,11 @@ func onServer(tb testing.TB, server *realstore.APIServer, rules []realstore.Rule
 		w.links[name] = []*realstore.Proxy{link}
 		lines := "backend: kubernetes\nkubernetes:\n  leaseNamespace: " + n.Name +
 			"\n  kubeconfig: " + n.Kubeconfig(tb, link.URL(), token) + "\n"
-		if s == fastest {
+		switch s {
+		case fastest:
 			lines += "  leaseDurationSeconds: 4\n  renewDeadlineSeconds: 2\n  retryPeriodSeconds: 1\n"
+		case steady:
+			lines += "  leaseDurationSeconds: 9\n  renewDeadlineSeconds: 6\n  retryPeriodSeconds: 1\n"
 		}
 		return lines
 	}})
@@ -152,11 +161,12 @@ func led(nodes []*testcluster.Node, leader **testcluster.Node) func() error {
 	}
 }
 
-// awaitLeader waits until one of these nodes leads and returns it.
+// awaitLeader waits until one of these nodes leads and returns it. A session of Consul that
+// nobody renews takes 20 s to end, beside what a busy machine takes.
 func (w *world) awaitLeader(tb testing.TB, nodes ...*testcluster.Node) *testcluster.Node {
 	tb.Helper()
 	var leader *testcluster.Node
-	testcluster.Eventually(tb, "one node leads", led(nodes, &leader))
+	testcluster.EventuallyWithin(tb, 2*testcluster.Patience, "one node leads", led(nodes, &leader))
 	return leader
 }
 
