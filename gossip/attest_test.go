@@ -414,9 +414,9 @@ func TestAlone(t *testing.T) {
 	c := newTestCluster(t)
 	a := c.node("a", often)
 	a.config.Peers = []string{}
+	before := election.Firing{Job: "job", At: time.Now().Truncate(time.Second)} // however long the start takes
 	a.start()
 	c.settled(1, "a", "a")
-	before := election.Firing{Job: "job", At: time.Now().Truncate(time.Second)}
 	if v := a.Claim(context.Background(), []election.Firing{before}); v[0].Code != string(election.RefusedFenced) {
 		t.Errorf("what an earlier life may have run: %+v", v)
 	}

@@ -191,8 +191,12 @@ func TestClaimLearnsRunning(t *testing.T) {
 		mu.Lock()
 		running = map[string]bool{where + "/forbid": true, "a/allow": true}
 		mu.Unlock()
-		v := a.Claim(context.Background(), []election.Firing{
-			{Job: "forbid", At: at.Add(time.Duration(i) * time.Millisecond)}, {Job: "allow", At: at.Add(time.Duration(i) * time.Millisecond)},
+		var v []election.Verdict
+		wait(t, "all have said in time what runs there", func() bool {
+			v = a.Claim(context.Background(), []election.Firing{
+				{Job: "forbid", At: at.Add(time.Duration(i) * time.Millisecond)}, {Job: "allow", At: at.Add(time.Duration(i) * time.Millisecond)},
+			})
+			return where == "" || v[0].RunningOn != ""
 		})
 		if v[0].Outcome != election.Granted || v[0].RunningOn != where {
 			t.Errorf("running on %q: %+v", where, v[0])

@@ -67,18 +67,22 @@ func TestRotateLeaf(t *testing.T) {
 	wait(t, "a sees b's new certificate", func() bool { return len(inbound()) == 1 })
 }
 
+// usable is for how long a certificate is good that expires within a test. Until then the
+// nodes have to agree, on a busy machine too.
+const usable = 12 * time.Second
+
 // A certificate that is about to expire is asked for again before it does.
 func TestRenewBeforeExpiry(t *testing.T) {
 	t.Parallel()
 	c := newTestCluster(t)
 	a, b := c.node("a", often), c.node("b", often)
 	b.config.CertFile, b.config.KeyFile = c.issue(c.ca, "b", pki.CertOptions{
-		CommonName: "b", DNSNames: []string{"b"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(4 * time.Second)})
+		CommonName: "b", DNSNames: []string{"b"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(usable)})
 	c.startAll()
 	c.settled(2, "a", "a", "b")
 	stop := a.watchAgreement(2)
 	c.issueNames("b", "b")
-	expires := time.Now().Add(5 * time.Second)
+	expires := time.Now().Add(usable + time.Second)
 	wait(t, "the former certificate has expired", func() bool { return time.Now().After(expires) })
 	stop()
 	c.settled(2, "a", "a", "b")
@@ -90,7 +94,7 @@ func TestExpiryEndsSession(t *testing.T) {
 	c := newTestCluster(t)
 	a, b := c.node("a", often), c.node("b", often)
 	b.config.CertFile, b.config.KeyFile = c.issue(c.ca, "b", pki.CertOptions{
-		CommonName: "b", DNSNames: []string{"b"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(3 * time.Second)})
+		CommonName: "b", DNSNames: []string{"b"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(usable)})
 	c.startAll()
 	c.settled(2, "a", "a", "b")
 	if p := a.sees("b", election.StatusUntrusted); !strings.Contains(p.LastError, "expired at") {

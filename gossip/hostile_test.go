@@ -45,7 +45,10 @@ func TestImpersonation(t *testing.T) {
 		p.LastSeen = time.Time{} // an honest exchange may come in between
 		return p
 	}
-	wait(t, "b has told a of everybody", func() bool { return len(told().MutualAgreeing) == 2 && len(told().QuorateVouched) == 2 })
+	wait(t, "b has told a of everybody, and of its clock", func() bool {
+		p := told()
+		return len(p.MutualAgreeing) == 2 && len(p.QuorateVouched) == 2 && p.Skew != nil
+	})
 	before := told()
 
 	lie := wireReport(election.Report{NodeName: "b", InstanceID: b.InstanceID(), JobSetID: "v1:lie", Stopping: true})

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -10,10 +11,14 @@ import (
 	"github.com/yacron2/yacron2/election"
 )
 
+// ever is one interval of a sink that does not end within a test, as one of an hour does
+// when an hour of the day does.
+const ever = time.Duration(math.MaxInt64)
+
 // What a node counts and measures of itself.
 func TestMetrics(t *testing.T) {
 	c := newTestCluster(t)
-	sink := metrics.NewInmemSink(time.Hour, time.Hour)
+	sink := metrics.NewInmemSink(ever, ever)
 	for _, h := range []string{"a", "b", "c"} {
 		c.node(h, often)
 	}
