@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -147,9 +148,17 @@ func TestKilled(t *testing.T) {
 		// that what is checked is what this life did.
 		before := votesOf(t, path)
 		o := startOther(t, "write", path, life)
-		timer := time.AfterFunc(time.Duration(20+rand.IntN(60))*time.Millisecond, func() { _ = o.Process.Kill() })
-		steps := readSteps(t, o)
-		timer.Stop()
+		kill := func() {
+			time.AfterFunc(time.Duration(20+rand.IntN(60))*time.Millisecond, func() { _ = o.Process.Kill() })
+		}
+		// Every other life is cut short as soon as it may, be it before it has done anything:
+		// on a busy machine none would do anything else.
+		writes := kill
+		if life%2 == 0 {
+			kill()
+			writes = func() {}
+		}
+		steps := readSteps(t, o, writes)
 		o.kill()
 
 		want := apply(before, life, steps)
@@ -181,15 +190,18 @@ type step struct {
 	done     bool
 }
 
-// readSteps reads what the process does until it is killed.
-func readSteps(t *testing.T, o *other) []step {
+// readSteps reads what the process does until it is killed. It calls writes once, when the
+// process begins to write.
+func readSteps(t *testing.T, o *other, writes func()) []step {
 	t.Helper()
+	writes = sync.OnceFunc(writes)
 	var steps []step
 	for {
 		line, err := o.out.ReadString('\n')
 		if err != nil {
 			return steps // killed; an unfinished line says nothing
 		}
+		writes()
 		if line == "done\n" {
 			steps[len(steps)-1].done = true
 			continue
