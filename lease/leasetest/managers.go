@@ -138,7 +138,14 @@ func testManagerReboot(t *testing.T, s *Setup) {
 	if !next.Manager.RebootRan("one-shot") || !next.Manager.RebootRan("preferred") {
 		t.Errorf("%s leads and does not know what ran", next.NodeName)
 	}
-	if v := next.Manager.Claim(t.Context(), []election.Firing{f})[0]; v.Outcome != election.Denied {
+	var v election.Verdict
+	c.eventually("the next leader's claim is settled", func() error {
+		if v = next.Manager.Claim(t.Context(), []election.Firing{f})[0]; v.Outcome == election.Pending {
+			return errors.New(v.Reason)
+		}
+		return nil
+	})
+	if v.Outcome != election.Denied {
 		t.Errorf("the next leader's claim: %+v", v)
 	}
 	next.Manager.SetJobSet("v1:another")
