@@ -27,6 +27,7 @@ func TestNews(t *testing.T) {
 	c.startAll()
 	c.settled(3, "a", "a", "b", "c")
 	wait(t, "rounds with nothing new", func() bool { return sink.count("spared") > 5 })
+	wait(t, "b has told of everybody", func() bool { p := a.row("b"); return len(p.MutualAgreeing) == 2 && len(p.QuorateVouched) == 2 })
 	version := c.nodes["b"].table.versionNow()
 	seen, spared := a.row("b").LastSeen, sink.count("spared")
 	running.Store(true)

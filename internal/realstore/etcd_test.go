@@ -90,7 +90,7 @@ func TestEtcdWithCertificatesAndUsers(t *testing.T) {
 	for _, flavour := range Flavours() {
 		t.Run(string(flavour), func(t *testing.T) {
 			user := EtcdUser{Name: "yacron", Password: "secret", Prefix: "yacron2/"}
-			e := StartEtcd(t, EtcdOptions{Flavour: flavour, TLS: true, Users: []EtcdUser{user}, TokenTTL: time.Second})
+			e := StartEtcd(t, EtcdOptions{Flavour: flavour, TLS: true, Users: []EtcdUser{user}, TokenTTL: time.Minute})
 			client := e.client(user, e.Endpoints()...)
 			defer client.Close()
 			put(t, client, "yacron2/leader", "a")
