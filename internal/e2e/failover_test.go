@@ -85,7 +85,7 @@ func TestStoppedLeaderHandsOver(t *testing.T) {
 	testcluster.Eventually(t, "a firing after the exit", c.Journal.RanOn(leaderJob, "yacron-b", until))
 	// Jobs run side by side: one that was started before another may write after it.
 	testcluster.Eventually(t, "each firing over the hand-over", func() error {
-		return c.Entries().Of(leaderJob).Each(from, until, 1)
+		return each(c, leaderJob, from, until, 1)
 	})
 	mustNotDouble(t, c, leaderJob)
 	mustNotDouble(t, c, "long")
