@@ -127,7 +127,7 @@ jobs:
 	awaitAgreement(t, members)
 	last := time.Now().Truncate(time.Second)
 	ran(last)
-	j.fired(t, []string{"tick"}, first, last)
+	j.fired(t, []string{"tick"}, first, last, a.Agent, b.Agent, c.Agent)
 	if n := j.counts(t, "once")["boot"]; n != 1 {
 		t.Errorf("the @reboot job ran %d times", n)
 	}

