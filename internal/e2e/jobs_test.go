@@ -73,10 +73,8 @@ func each(c *testcluster.Cluster, job string, from, to time.Time, n int) error {
 	if most < 0 {
 		return fmt.Errorf("%s: most firings were superseded: %v", job, superseded)
 	}
-	for at, times := range entries.Of(job).Times(from, to, time.Second) {
-		if times > n || times+superseded[at] < n {
-			return fmt.Errorf("%s: %s ran %d times, want %d; superseded %v", job, at.Format(time.TimeOnly), times, n, superseded)
-		}
+	if err := entries.Of(job).Each(from, to, n, superseded); err != nil {
+		return fmt.Errorf("%s: %w", job, err)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestRestartedLeader(t *testing.T) {
 				}
 				testcluster.Eventually(t, "firings after the restart", testcluster.All(
 					c.Journal.RanOn(leaderJob, leader.NodeName, to.Add(time.Second)),
-					func() error { return c.Entries().Of(leaderJob).Each(from, to, want) },
+					func() error { return c.Entries().Of(leaderJob).Each(from, to, want, nil) },
 				))
 				fenced += len(c.Entries().Times(from, to, time.Second))
 			}

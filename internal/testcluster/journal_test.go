@@ -43,12 +43,17 @@ func TestJournal(t *testing.T) {
 		t.Errorf("duplicates %q, want r2 r3", got)
 	}
 	first := entries.Of("tick").filter(func(e Entry) bool { return e.Attempt == 1 })
-	err = first.Each(at, at.Add(3*time.Second), 1)
+	err = first.Each(at, at.Add(3*time.Second), 1, nil)
 	if err == nil || err.Error() != "2 firings did not run 1 times: 12:00:01 ran 2 times, 12:00:02 ran 0 times" {
 		t.Errorf("Each: %v", err)
 	}
-	if err := first.On("a").Each(at, at.Add(time.Second), 1); err != nil {
+	if err := first.On("a").Each(at, at.Add(time.Second), 1, nil); err != nil {
 		t.Errorf("Each of node a: %v", err)
+	}
+	excused := map[time.Time]int{at.UTC().Add(time.Second): 1, at.UTC().Add(2 * time.Second): 1}
+	err = first.Each(at, at.Add(3*time.Second), 1, excused)
+	if err == nil || err.Error() != "1 firings did not run 1 times: 12:00:01 ran 2 times" {
+		t.Errorf("Each with excuses: %v", err)
 	}
 }
 
